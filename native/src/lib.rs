@@ -26,6 +26,7 @@ pub mod unicast;
 pub use self::access::Access;
 pub use self::clock::Clock;
 pub use self::library::{LibraryStatus, ShareOutcome};
+pub use self::net::udp::any_address;
 pub use self::net::{Credentials, Identity, IdentityError, Origins, Rate, RelayLimits, Relayed};
 pub use self::net::{Descriptors, LAB_CONNECTIONS, LAB_WAITING, raise_descriptors};
 pub use self::net::{Proxies, ProxyError, SourceRoute, route_address};

@@ -19,7 +19,7 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::code;
 use super::share::told;
-use super::via::{FoundPeer, ViaPlace, bind_any, split};
+use super::via::{FoundPeer, ViaPlace, bind_any, leave, split};
 use crate::config::Settings;
 use crate::exit::Failure;
 use crate::progress::{Reporter, Voice};
@@ -153,8 +153,7 @@ async fn visitor((endpoint, found): FoundVisitor, door: &SecretDoor, handle: &Ha
             Err(why) => tracing::info!(%name, %why, "a visitor is not admitted"),
         }
     }
-    let _ = endpoint.end_visit().await; // It may have ended.
-    let _ = endpoint.shutdown_within(GOODBYE).await;
+    leave(endpoint, GOODBYE).await;
 }
 
 /// What a visitor is called whose bytes pass through the place: an address that no host

@@ -2,12 +2,12 @@
 //! name may be dead, IPv6 where it leads nowhere most of all: they are tried one
 //! shortly after the other, and the first that answers is taken (RFC 8305).
 
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{Ipv6Addr, SocketAddr};
 
 use servent::driver::host_and_port;
 use servent::transfer::knock;
 use servent::unicast::{Endpoint, EndpointOptions};
-use servent::{first_to_answer, resolve_host};
+use servent::{any_address, first_to_answer, resolve_host};
 
 use super::unicast::{PORT, bind};
 use crate::exit::{Exit, Failure, error_text};
@@ -50,7 +50,7 @@ async fn answers(at: SocketAddr, options: &EndpointOptions) -> Result<(), ()> {
         config: options.config.clone(),
         ..EndpointOptions::default()
     };
-    let endpoint = Endpoint::bind(any(at), options).await.map_err(drop)?;
+    let endpoint = Endpoint::bind(any_address(at), options).await.map_err(drop)?;
     let connection = endpoint.connect(at).map_err(drop)?;
     knock(&connection).await.map_err(drop)?;
     tokio::spawn(async move {
@@ -60,21 +60,14 @@ async fn answers(at: SocketAddr, options: &EndpointOptions) -> Result<(), ()> {
     Ok(())
 }
 
-/// Any address and port of the same family.
-pub(super) fn any(peer: SocketAddr) -> SocketAddr {
-    match peer {
-        SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
-        SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
-    }
-}
-
 /// Binds for this peer alone.
 pub(super) async fn bind_for(
     peer: SocketAddr,
     from: Option<SocketAddr>,
     options: EndpointOptions,
 ) -> Result<Endpoint, Failure> {
-    bind(from.unwrap_or_else(|| any(peer)), EndpointOptions { only: Some(peer), ..options }).await
+    bind(from.unwrap_or_else(|| any_address(peer)), EndpointOptions { only: Some(peer), ..options })
+        .await
 }
 
 #[cfg(test)]

@@ -6,40 +6,35 @@
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
-use std::time::Duration;
 
-use mdns_sd::{Receiver, ServiceDaemon, ServiceEvent, ServiceInfo};
+use mdns_sd::{Receiver, ServiceEvent};
 use servent::driver::Handle;
 use servent_core::node::{NodeCommand, OverlayCommand};
 
 use super::control::token;
+use super::mdns::{Announcement, LocalNetwork};
 use crate::exit::{Exit, Failure};
 
 /// The service name of Gnutella servents in a local network.
 const SERVICE: &str = "_gnutella._tcp.local.";
-/// How long to wait for the goodbye to be sent.
-const GOODBYE: Duration = Duration::from_secs(1);
 /// The most addresses of one servent that are passed to the node.
 const ADDRESSES: usize = 4;
 
 /// Announces us and listens for others until dropped.
 pub(crate) struct Lan {
-    daemon: ServiceDaemon,
-    /// Our announced name; `None` when we only listen.
-    name: Option<String>,
+    /// Without a name when we only listen.
+    _network: LocalNetwork,
 }
 
 impl Lan {
     /// Starts. `listen` is where we are reached; empty to only look for others.
     pub(crate) fn start(handle: &Handle, listen: &[SocketAddr]) -> Result<Self, Failure> {
-        let daemon = ServiceDaemon::new().map_err(|e| failed(&e))?;
-        let mut lan = Self { daemon, name: None };
-        if let Some(ourselves) = ourselves(listen)? {
-            lan.name = Some(ourselves.get_fullname().to_owned());
-            lan.daemon.register(ourselves).map_err(|e| failed(&e))?;
+        let mut network = LocalNetwork::new().map_err(|e| failed(&e))?;
+        if let Some(first) = listen.first() {
+            announce(&mut network, first.port(), listen)?;
         }
-        let heard = lan.daemon.browse(SERVICE).map_err(|e| failed(&e))?;
-        let (name, handle) = (lan.name.clone(), handle.clone());
+        let heard = network.daemon.browse(SERVICE).map_err(|e| failed(&e))?;
+        let (name, handle) = (network.name.clone(), handle.clone());
         let runtime = tokio::runtime::Handle::current();
         let listening = std::thread::Builder::new().name("lan".into());
         let listening = listening.spawn(move || {
@@ -50,17 +45,7 @@ impl Lan {
             });
         });
         listening.map_err(|e| Failure::new(Exit::Failed, format!("cannot start a thread: {e}")))?;
-        Ok(lan)
-    }
-}
-
-impl Drop for Lan {
-    fn drop(&mut self) {
-        // Then others need not wait for our record to expire.
-        if let Some(gone) = self.name.as_ref().and_then(|name| self.daemon.unregister(name).ok()) {
-            let _ = gone.recv_timeout(GOODBYE); // No reply is needed.
-        }
-        let _ = self.daemon.shutdown(); // It may have ended.
+        Ok(Self { _network: network })
     }
 }
 
@@ -87,18 +72,13 @@ fn follow(
     }
 }
 
-/// Our announcement; `None` when we listen nowhere.
-fn ourselves(listen: &[SocketAddr]) -> Result<Option<ServiceInfo>, Failure> {
-    let Some(first) = listen.first() else { return Ok(None) };
-    let everywhere = listen.iter().any(|at| at.ip().is_unspecified());
-    let here: Vec<IpAddr> =
-        listen.iter().map(SocketAddr::ip).filter(|ip| !ip.is_unspecified()).collect();
+/// Announces where we are reached.
+fn announce(network: &mut LocalNetwork, port: u16, listen: &[SocketAddr]) -> Result<(), Failure> {
     let name = format!("servent-{}", &token()?[..8]);
-    let host = format!("{name}.local.");
-    let nothing: &[(&str, &str)] = &[];
-    let info = ServiceInfo::new(SERVICE, &name, &host, &here[..], first.port(), nothing)
-        .map_err(|e| failed(&e))?;
-    Ok(Some(if everywhere { info.enable_addr_auto() } else { info }))
+    let (host, listen) = (format!("{name}.local."), listen.iter().map(SocketAddr::ip));
+    let listen: Vec<IpAddr> = listen.collect();
+    let ours = Announcement { service: SERVICE, name: &name, host: &host, listen: &listen, port };
+    network.announce(&ours).map_err(|e| failed(&e))
 }
 
 fn failed(why: &mdns_sd::Error) -> Failure {

@@ -22,6 +22,7 @@ mod lesson;
 mod live;
 mod man;
 mod many;
+mod mdns;
 mod meet;
 mod near;
 mod offered;

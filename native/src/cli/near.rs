@@ -7,16 +7,15 @@ use std::time::Duration;
 
 use data_encoding::HEXLOWER;
 use if_addrs::{IfAddr, get_if_addrs};
-use mdns_sd::{ResolvedService, ServiceDaemon, ServiceEvent, ServiceInfo};
+use mdns_sd::{ResolvedService, ServiceEvent};
 use servent::Clock;
 use servent::unicast::MeetingSecret;
 
+use super::mdns::{Announcement, LocalNetwork};
 use crate::exit::{Exit, Failure};
 
 /// The service name of those who receive.
 const SERVICE: &str = "_servent-recv._udp.local.";
-/// How long to wait for the goodbye to be sent.
-const GOODBYE: Duration = Duration::from_secs(1);
 /// How long a receiver may take to answer.
 const ANSWER: Duration = Duration::from_secs(4);
 /// How often it is looked whether the user has stopped.
@@ -24,34 +23,20 @@ const GLANCE: Duration = Duration::from_millis(100);
 
 /// A receiver that is announced until dropped.
 pub(super) struct AnnouncedReceiver {
-    daemon: ServiceDaemon,
-    name: String,
+    _network: LocalNetwork,
 }
 
 impl AnnouncedReceiver {
     /// Announces who listens at an address for the senders of a meeting.
     pub(super) fn start(at: SocketAddr, secret: MeetingSecret) -> Result<Self, Failure> {
-        let daemon = ServiceDaemon::new().map_err(|e| failed(&e))?;
+        let mut network = LocalNetwork::new().map_err(|e| failed(&e))?;
         let name = name(secret);
         let host = format!("servent-{}.local.", &name[..8]);
-        let everywhere = at.ip().is_unspecified();
-        let here: Vec<IpAddr> = Some(at.ip()).filter(|_| !everywhere).into_iter().collect();
-        let nothing: &[(&str, &str)] = &[];
-        let info = ServiceInfo::new(SERVICE, &name, &host, &here[..], at.port(), nothing)
-            .map_err(|e| failed(&e))?;
-        let info = if everywhere { info.enable_addr_auto() } else { info };
-        let name = info.get_fullname().to_owned();
-        daemon.register(info).map_err(|e| failed(&e))?;
-        Ok(Self { daemon, name })
-    }
-}
-
-impl Drop for AnnouncedReceiver {
-    fn drop(&mut self) {
-        if let Ok(gone) = self.daemon.unregister(&self.name) {
-            let _ = gone.recv_timeout(GOODBYE); // No reply is needed.
-        }
-        let _ = self.daemon.shutdown(); // It may have ended.
+        let (listen, port) = ([at.ip()], at.port());
+        let ours =
+            Announcement { service: SERVICE, name: &name, host: &host, listen: &listen, port };
+        network.announce(&ours).map_err(|e| failed(&e))?;
+        Ok(Self { _network: network })
     }
 }
 
@@ -62,8 +47,8 @@ pub(super) async fn find(secret: MeetingSecret) -> Result<SocketAddr, Failure> {
 }
 
 fn search(name: &str) -> Result<SocketAddr, Failure> {
-    let daemon = ServiceDaemon::new().map_err(|e| failed(&e))?;
-    let heard = daemon.browse(SERVICE).map_err(|e| failed(&e))?;
+    let network = LocalNetwork::new().map_err(|e| failed(&e))?;
+    let heard = network.daemon.browse(SERVICE).map_err(|e| failed(&e))?;
     let clock = Clock::new();
     let begun = clock.now();
     let waits = || u128::from(clock.now().since(begun).as_micros()) < ANSWER.as_micros();
@@ -75,7 +60,6 @@ fn search(name: &str) -> Result<SocketAddr, Failure> {
             found = place(&other);
         }
     }
-    let _ = daemon.shutdown(); // It may have ended.
     found.ok_or_else(absent)
 }
 

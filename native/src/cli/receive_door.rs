@@ -60,25 +60,24 @@ pub(super) fn door(given: Option<TransferCode>, open: bool) -> Result<ReceiveDoo
     if open {
         return Ok(ReceiveDoor { door: SecretDoor::open(), made: None, meeting: None });
     }
-    let (code, made) = match given {
-        Some(code) => (code, None),
-        None => {
-            let code = code::random()?;
-            (code.clone(), Some(code))
-        }
-    };
+    let (code, made) = given_or(given, code::random)?;
     Ok(ReceiveDoor { door: SecretDoor::locked(code), made, meeting: None })
 }
 
 /// The same where senders must find us: a part of the code is for that.
 pub(super) fn door_of_meeting(given: Option<TransferCode>) -> Result<ReceiveDoor, Failure> {
-    let (code, made) = match given {
-        Some(code) => (code, None),
-        None => {
-            let code = code::random_to_meet()?;
-            (code.clone(), Some(code))
-        }
-    };
+    let (code, made) = given_or(given, code::random_to_meet)?;
     let (meeting, rest) = split(&code)?;
     Ok(ReceiveDoor { door: SecretDoor::locked(rest), made, meeting: Some(meeting) })
+}
+
+/// The code that was given; or one that is drawn, which is to be shown.
+fn given_or(
+    given: Option<TransferCode>,
+    draw: fn() -> Result<TransferCode, Failure>,
+) -> Result<(TransferCode, Option<TransferCode>), Failure> {
+    match given {
+        Some(code) => Ok((code, None)),
+        None => draw().map(|code| (code.clone(), Some(code))),
+    }
 }

@@ -22,7 +22,7 @@ use super::near;
 use super::start::{address, runtime};
 use super::tally::{TransferTally, TransferWords};
 use super::unicast::{Travel, enlarged, title};
-use super::via::{FoundPeer, ViaArgs, ViaPlace, bind_any, split};
+use super::via::{FoundPeer, ViaArgs, ViaPlace, bind_any, leave, split};
 use crate::config::units;
 use crate::exit::{Exit, Failure};
 use crate::progress::{Reporter, Voice, bytes, length};
@@ -376,8 +376,7 @@ impl RunningSend<'_> {
         match found {
             Ok(FoundPeer { peer, news, .. }) => Ok((endpoint, peer, Some(news))),
             Err(failure) => {
-                let _ = endpoint.end_visit().await; // It may have ended.
-                let _ = endpoint.shutdown_within(AGAIN_AFTER).await;
+                leave(endpoint, AGAIN_AFTER).await;
                 Err(SendTrouble::Away(failure, false))
             }
         }

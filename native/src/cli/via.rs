@@ -122,6 +122,12 @@ pub(super) async fn bind_any(
     }
 }
 
+/// Ends a visit, and the socket that it was for. Either may have ended.
+pub(super) async fn leave(endpoint: Endpoint, limit: Duration) {
+    let _ = endpoint.end_visit().await;
+    let _ = endpoint.shutdown_within(limit).await;
+}
+
 impl ViaPlace {
     pub(super) async fn find(name: &str, secret: MeetingSecret) -> Result<Self, Failure> {
         let at = addresses(name).await?;
@@ -177,8 +183,7 @@ impl ViaPlace {
                     reporter.tell(&fact, &format!("waiting for the receiver at {place}"));
                 }
                 Some(MeetAnswer::Met { peer, relayed, ours, theirs }) => {
-                    self.relayed.note(peer, relayed);
-                    tell_path(reporter, (peer, relayed), (ours, theirs));
+                    self.met((peer, relayed), (ours, theirs), reporter);
                     return Ok(FoundPeer { peer, relayed, news });
                 }
                 Some(MeetAnswer::Failed { why, .. }) if self.is_taken(why, until) => {
@@ -245,8 +250,7 @@ impl ViaPlace {
                 None => return Err(Failure::new(Exit::Failed, "the endpoint has ended")),
                 Some(MeetAnswer::Waiting { .. }) => waits(),
                 Some(MeetAnswer::Met { peer, relayed, ours, theirs }) => {
-                    self.relayed.note(peer, relayed);
-                    tell_path(reporter, (peer, relayed), (ours, theirs));
+                    self.met((peer, relayed), (ours, theirs), reporter);
                     return Ok(FoundPeer { peer, relayed, news });
                 }
                 Some(MeetAnswer::Failed { why, .. }) => return Err(self.failed(why)),
@@ -279,8 +283,7 @@ impl ViaPlace {
                 }
                 Some(MeetAnswer::Met { peer, relayed, ours, theirs }) => {
                     *began = true;
-                    self.relayed.note(peer, relayed);
-                    tell_path(reporter, (peer, relayed), (ours, theirs));
+                    self.met((peer, relayed), (ours, theirs), reporter);
                     tokio::select! {
                         () = self.tell_moves(news, reporter) => {}
                         () = sleep(NEWS) => {}
@@ -297,6 +300,23 @@ impl ViaPlace {
                 None => std::future::pending().await, // The endpoint's end is told elsewhere.
             }
         }
+    }
+
+    /// Notes how the bytes go, and says why (PA-15).
+    fn met(
+        &self,
+        (peer, relayed): (SocketAddr, bool),
+        (ours, theirs): (NatMapping, NatMapping),
+        reporter: &Reporter,
+    ) {
+        self.relayed.note(peer, relayed);
+        let kind = if relayed { "relayed" } else { "direct" };
+        let fact = json!({
+            "event": "path", "path": kind, "peer": peer, "ours": ours, "theirs": theirs,
+        });
+        let how = if relayed { "through the meeting place at first" } else { "direct" };
+        let (ours, theirs) = (router(ours), router(theirs));
+        reporter.tell(&fact, &format!("{how}: this side is {ours}, the other side is {theirs}"));
     }
 
     /// Tells when a relayed connection becomes a direct one, or that it stays relayed;
@@ -377,21 +397,6 @@ pub(super) const fn router(mapping: NatMapping) -> &'static str {
         NatMapping::Unknown => "behind a router",
         NatMapping::Blocked => "in a network that blocks UDP",
     }
-}
-
-/// How the bytes go, and why (PA-15).
-fn tell_path(
-    reporter: &Reporter,
-    (peer, relayed): (SocketAddr, bool),
-    (ours, theirs): (NatMapping, NatMapping),
-) {
-    let kind = if relayed { "relayed" } else { "direct" };
-    let fact = json!({
-        "event": "path", "path": kind, "peer": peer, "ours": ours, "theirs": theirs,
-    });
-    let how = if relayed { "through the meeting place at first" } else { "direct" };
-    let (ours, theirs) = (router(ours), router(theirs));
-    reporter.tell(&fact, &format!("{how}: this side is {ours}, the other side is {theirs}"));
 }
 
 #[cfg(test)]

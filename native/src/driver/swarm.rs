@@ -18,8 +18,7 @@ use servent_core::node::{Input as NodeInput, StoreError};
 use servent_core::swarm::FileSpec;
 use servent_core::wire::pdtp::Hash;
 
-use crate::files::part_path;
-use crate::files::{PartFile, SourceFile, hash_span, store_error};
+use crate::files::{PartFile, SourceFile, hash_span, part_path, store_error};
 use crate::net::{Report, Reports, ServeFrom};
 use crate::store::{Durability, StoreChange, SwarmRows};
 use crate::sys::rename_new;

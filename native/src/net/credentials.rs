@@ -30,12 +30,12 @@ impl Credentials {
         Self { words: hosts.collect() }
     }
 
-    /// Adds others, which replace those for the same host.
     /// True when there are none.
     pub(super) fn is_empty(&self) -> bool {
         self.words.is_empty()
     }
 
+    /// Adds others, which replace those for the same host.
     pub(super) fn extend(&mut self, more: Self) {
         self.words.extend(more.words);
     }

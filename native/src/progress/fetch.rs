@@ -289,10 +289,10 @@ pub(crate) fn eprint_line(text: &str) {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn view(state: &str, have: u64) -> FetchView {
+    pub(crate) fn view(state: &str, have: u64) -> FetchView {
         FetchView {
             fetch: 1,
             name: "a".into(),

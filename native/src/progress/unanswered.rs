@@ -46,38 +46,14 @@ impl UnansweredRequest {
 
 #[cfg(test)]
 mod tests {
-    use servent_core::node::SourceView;
-
     use super::*;
-
-    fn view(state: &str) -> FetchView {
-        let source = SourceView {
-            at: "10.0.0.1:80".into(),
-            state: state.into(),
-            position: None,
-            length: None,
-            ask_at: None,
-            deadline: None,
-            lost: None,
-            eta: None,
-            trouble: None,
-        };
-        FetchView {
-            fetch: 0,
-            name: "a".into(),
-            size: None,
-            have: 0,
-            front: 0,
-            sources: vec![source],
-            state: "running".into(),
-        }
-    }
+    use crate::progress::fetch::tests::view;
 
     #[test]
     fn a_late_answer_is_told_of_once_for_each_request() {
         let mut request = UnansweredRequest::default();
         let mut at =
-            |second, state| request.look(Instant::from_secs(second), &view(state)).is_some();
+            |second, state| request.look(Instant::from_secs(second), &view(state, 0)).is_some();
         assert_eq!([0, 2, 3, 9].map(|s| at(s, "asking")), [false, false, true, false]);
         assert!(!at(10, "queued"));
         assert_eq!([11, 13, 14].map(|s| at(s, "asking")), [false, false, true]);

@@ -1,4 +1,4 @@
-//! The last message to a sender whose transfer does not go on.
+//! The last message to a peer whose transfer does not go on.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use super::message::TransferMessage;
 use super::talk::Talk;
 use crate::unicast::Connection;
 
-/// How long a sender may take to answer the last message. Many end as soon as they have
+/// How long a peer may take to answer the last message. Many end as soon as they have
 /// read it, and then nothing comes.
 const LAST_ANSWER: Duration = Duration::from_secs(1);
 
@@ -15,12 +15,12 @@ pub async fn refuse(connection: Connection, why: &str) {
     fail(&Talk::over(connection), why).await;
 }
 
-/// Tells the sender what went wrong.
+/// Tells the peer what went wrong.
 pub(super) async fn fail(talk: &Talk, why: &str) {
     last(talk, &TransferMessage::Failed { why: why.to_owned() }).await;
 }
 
-/// Tells the sender why this is the end.
+/// Tells the peer why this is the end.
 pub(super) async fn last(talk: &Talk, message: &TransferMessage) {
     if talk.put(message).await.is_ok() {
         let _ = tokio::time::timeout(LAST_ANSWER, talk.connection.close()).await;

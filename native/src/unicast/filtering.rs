@@ -3,7 +3,7 @@
 //! to answer from the other.
 
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -12,7 +12,7 @@ use tokio::net::UdpSocket;
 use tokio::time::timeout;
 
 use crate::dice;
-use crate::net::udp::canonical;
+use crate::net::udp::{any_address, canonical};
 
 /// How often a question is sent; one may be lost.
 const TRIES: usize = 4;
@@ -41,11 +41,7 @@ pub enum NatFiltering {
 /// # Errors
 /// The system has no socket, or no random bytes.
 pub async fn filtering(place: SocketAddr) -> io::Result<NatFiltering> {
-    let any: IpAddr = match place {
-        SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
-        SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
-    };
-    let socket = UdpSocket::bind((any, 0)).await?;
+    let socket = UdpSocket::bind(any_address(place)).await?;
     let [number, nonce] = [dice::draw()?, dice::draw()?].map(u64::from_le_bytes);
     let mut cookie = None;
     for _ in 0..TRIES {

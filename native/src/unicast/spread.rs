@@ -1,7 +1,7 @@
 //! Knocking from many sockets, for one whose router gives every destination another
 //! port (PA-12): the other side guesses ports until it hits that of one of them.
 
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 use super::LARGEST;
 use super::visit::MeetNews;
 use crate::driver::datagrams::{Detour, SharedEndpoint};
-use crate::net::udp::canonical;
+use crate::net::udp::{any_address, canonical};
 
 /// How long the first guess that hits may take.
 const GUESSING: Duration = Duration::from_secs(6);
@@ -51,13 +51,9 @@ pub(super) async fn spread(shared: &Arc<SharedEndpoint>, mut news: MeetNews) {
 
 /// As many sockets as the system gives; each has knocked.
 async fn knocking((to, count): (SocketAddr, u32), knock: &[u8]) -> Vec<Arc<UdpSocket>> {
-    let any: SocketAddr = match to {
-        SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
-        SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
-    };
     let mut sockets = Vec::new();
     for _ in 0..count {
-        let Ok(socket) = UdpSocket::bind(any).await else { break };
+        let Ok(socket) = UdpSocket::bind(any_address(to)).await else { break };
         if socket.send_to(knock, to).await.is_ok() {
             sockets.push(Arc::new(socket));
         }

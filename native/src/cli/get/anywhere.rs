@@ -17,7 +17,7 @@ use tokio::task::AbortHandle;
 
 use crate::cli::anywhere::SCHEME;
 use crate::cli::code;
-use crate::cli::via::{FoundPeer, ViaPlace, bind_any, split};
+use crate::cli::via::{FoundPeer, ViaPlace, bind_any, leave, split};
 use crate::exit::{Exit, Failure};
 use crate::progress::{Reporter, Voice};
 
@@ -113,8 +113,7 @@ impl MeetRoute {
         match self.call(&endpoint).await {
             Ok((streams, running)) => Ok(ReachedServent { streams, endpoint, running }),
             Err(failure) => {
-                let _ = endpoint.end_visit().await; // It may have ended.
-                let _ = endpoint.shutdown_within(GOODBYE).await;
+                leave(endpoint, GOODBYE).await;
                 Err(failure)
             }
         }
@@ -168,8 +167,7 @@ impl MeetRoute {
         let Some(servent) = self.reached.lock().await.take() else { return };
         servent.running.abort();
         servent.streams.leave().await;
-        let _ = servent.endpoint.end_visit().await; // It may have ended.
-        let _ = servent.endpoint.shutdown_within(GOODBYE).await;
+        leave(servent.endpoint, GOODBYE).await;
     }
 }
 

@@ -298,11 +298,10 @@ impl DownloadJob {
     pub(super) fn whole(&self, handle: &Handle, whole: &Whole) -> Result<DownloadResult, Failure> {
         // A file of this name may have been created meanwhile.
         let mut file = handle.path_of(whole.fetch).unwrap_or_else(|| self.file.clone());
-        let mut asked = self.wanted.sha1.is_some();
         if let Some(sum) = self.wanted.sha256 {
             sum.check(&file)?;
-            asked = true;
         }
+        let asked = self.wanted.sha1.is_some() || self.wanted.sha256.is_some();
         if let Some(OrderedOutput::Device(path)) = &self.ordered {
             troubles::report(self.voice, path, whole, asked)?;
         } else if self.spool.is_some() {

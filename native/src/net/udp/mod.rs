@@ -5,7 +5,7 @@ mod loss;
 
 use std::collections::VecDeque;
 use std::io::{self, IoSliceMut};
-use std::net::{IpAddr, SocketAddr, SocketAddrV6};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
 
 use bytes::{Buf as _, Bytes, BytesMut};
 use quinn_udp::{BATCH_SIZE, RecvMeta, Transmit, UdpSocketState};
@@ -357,6 +357,15 @@ impl UdpEndpoint {
             }
             _ => peer,
         }
+    }
+}
+
+/// Any address and port of the family of a peer.
+#[must_use]
+pub fn any_address(peer: SocketAddr) -> SocketAddr {
+    match peer {
+        SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
+        SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
     }
 }
 

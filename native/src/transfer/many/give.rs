@@ -13,6 +13,7 @@ use tokio::sync::watch;
 
 use super::super::message::{Label, TransferMessage};
 use super::super::receive::{admit, next};
+use super::super::refusal::fail;
 use super::super::secret::SecretDoor;
 use super::super::talk::Talk;
 use super::{ManyError, Parcel};
@@ -161,7 +162,7 @@ impl Giver {
             Ok(seat) => seat,
             Err(why) => {
                 if let Some(why) = self.refusal(&why) {
-                    stop(&talk, why).await;
+                    fail(&talk, why).await;
                 }
                 return Err(why);
             }
@@ -273,12 +274,5 @@ impl Giver {
     /// It had ended with an error.
     pub async fn stop(self) -> Result<(), SwarmError> {
         self.server.stop().await
-    }
-}
-
-/// Tells a receiver why it gets nothing; senders understand it too.
-async fn stop(talk: &Talk, why: &str) {
-    if talk.put(&TransferMessage::Failed { why: why.to_owned() }).await.is_ok() {
-        let _ = talk.connection.close().await; // It may be gone already.
     }
 }

@@ -3,7 +3,7 @@
 
 use std::fs::{DirBuilder, File, TryLockError};
 use std::io;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -16,12 +16,14 @@ use super::super::inbox::TransferInbox;
 use super::super::message::{Label, TransferMessage};
 use super::super::offer::ENTRIES;
 use super::super::receive::{next, offered};
+use super::super::refusal::fail;
 use super::super::secret::{Meeting, TransferCode};
 use super::super::talk::Talk;
 use super::super::{Lacking, OfferEntry, TransferProgress};
 use super::ManyError;
 use super::parcel::number_for;
 use super::unpack::Unpacking;
+use crate::net::udp::any_address;
 use crate::store::Durability;
 use crate::swarm::{Fetch, GetOptions, get};
 use crate::sys::OwnerOnly as _;
@@ -183,9 +185,7 @@ impl Guest {
 
     /// Tells the sender that the parcel is not wanted, or could not be kept.
     pub async fn refuse(&self, why: &str) {
-        if self.talk.put(&TransferMessage::Failed { why: why.to_owned() }).await.is_ok() {
-            let _ = self.talk.connection.close().await; // It may be gone already.
-        }
+        fail(&self.talk, why).await;
     }
 
     /// Takes the parcel: begins to fetch it into [`Guest::folder`], which goes
@@ -204,14 +204,10 @@ impl Guest {
             return Ok(None);
         }
         let peer = self.peer();
-        let listen: SocketAddr = match peer {
-            SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
-            SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
-        };
         let coordinator = SocketAddr::new(peer.ip(), self.label.port);
         let options = GetOptions {
             sha256: Some(Hash(self.label.sum)),
-            listen: Some(listen),
+            listen: Some(any_address(peer)),
             seed_for: SEED_FOR,
             durability,
             ..GetOptions::under(

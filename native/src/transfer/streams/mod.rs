@@ -27,6 +27,7 @@ pub(super) use self::part::{STREAM, StreamPart};
 use super::message::TransferMessage;
 use super::receive::admit;
 use super::receive_error::ReceiveError;
+use super::refusal::fail;
 use super::secret::{Meeting, SecretDoor, TransferCode};
 use super::talk::{Silence, Talk};
 use crate::unicast::{Connection, Lost};
@@ -157,9 +158,7 @@ impl CarriedStreams {
             Ok(()) => Ok(Self::over(talk)),
             Err(why) => {
                 if let Some(refusal) = why.refusal(door) {
-                    let refused = TransferMessage::Failed { why: refusal.to_owned() };
-                    let _ = talk.put(&refused).await; // It may be gone already.
-                    let _ = talk.connection.close().await;
+                    fail(&talk, refusal).await;
                 }
                 Err(match why {
                     ReceiveError::Gone(why) => StreamError::Gone(why),

@@ -153,27 +153,24 @@ fn met(stage: &mut Stage) {
     assert!(stage.does("servent doctor --via place.example.org").contains("no router"));
     let told = stage.does("servent doctor --via place.example.org --json");
     assert!(told.contains("\"mapping\":\"none\""), "{told}");
-    stage.there.does("rm -rf inbox");
-    let (mut theirs, receiver, code) =
-        receives(stage, "servent receive --via place.example.org -o inbox/");
     let line = stage.says("servent send --via place.example.org song.ogg");
-    let sender = sends(&stage.here, &line, &code);
-    theirs.shows("[y/N]");
-    theirs.types("y\n");
-    assert_eq!(sender.end().code(), Some(0));
-    assert!(stage.there.file("inbox/song.ogg").exists());
-    over((theirs, receiver));
+    carries_a_song(stage, "servent receive --via place.example.org -o inbox/", &line);
     stop(place);
     near(stage);
 }
 
 /// The receiver is found in the local network, by the code alone.
 fn near(stage: &mut Stage) {
-    stage.there.does("rm -rf inbox");
-    let (mut theirs, receiver, code) = receives(stage, "servent receive --lan -o inbox/");
     // Multicast is not repaired: a first answer may be lost.
     let line = stage.says("servent send --lan song.ogg").replace("--lan", "--lan --wait=60s");
-    let sender = sends(&stage.here, &line, &code);
+    carries_a_song(stage, "servent receive --lan -o inbox/", &line);
+}
+
+/// A receiver is started by its example and asked, and a song arrives there.
+fn carries_a_song(stage: &mut Stage, receive: &str, send: &str) {
+    stage.there.does("rm -rf inbox");
+    let (mut theirs, receiver, code) = receives(stage, receive);
+    let sender = sends(&stage.here, send, &code);
     theirs.shows("[y/N]");
     theirs.types("y\n");
     assert_eq!(sender.end().code(), Some(0));
