@@ -6,11 +6,11 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
-use super::check::Checks;
 use super::contact::first_contact;
 use super::cx::FetchCx;
-use super::doubt::Doubt;
 use super::event::FetchLimit;
+use super::proof::check::Checks;
+use super::proof::doubt::Doubt;
 use super::ranges::RangeSet;
 use super::source::{SourceLink, Src};
 use super::{

@@ -9,27 +9,23 @@
 
 mod alts;
 mod answers;
-mod check;
 mod config;
 mod contact;
 mod cookies;
 mod cx;
-mod doubt;
 mod download;
 mod event;
 mod goodbye;
 mod io;
 mod moved;
 mod open;
-mod probe;
+mod proof;
 mod ranges;
 mod reply;
 mod row;
 mod source;
 mod spare;
 mod talk;
-mod tree;
-mod version;
 mod view;
 
 use alloc::boxed::Box;
@@ -45,8 +41,8 @@ use self::cx::{Conns, FetchCx, Speech};
 use self::download::{Download, State};
 pub use self::event::{Event, FetchFailure, FetchLimit, SourceTrouble};
 pub use self::io::{DialError, StoreError};
+pub use self::proof::version::FileVersion;
 pub use self::row::{DownloadSource, Get, PartRow, Ticket};
-pub use self::version::FileVersion;
 pub use self::view::{FetchView, SourceView};
 use crate::engine::{Engine, FxOf};
 use crate::id::{ConnId, FetchId, FileIndex, Guid};

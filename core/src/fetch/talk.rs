@@ -5,7 +5,7 @@ use core::net::{IpAddr, SocketAddr};
 
 use super::cx::FetchCx;
 use super::download::{Download, State};
-use super::probe::{Probe, ProbeChoice};
+use super::proof::probe::{Probe, ProbeChoice};
 use super::ranges::{ByteRange, RangeSet, common};
 use super::source::{SourceLink, Src};
 use super::{Config, Event, FileVersion, Output, SourceTrouble, keys_where};

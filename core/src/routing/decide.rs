@@ -3,8 +3,8 @@
 use alloc::vec::Vec;
 
 use super::links::{Even, NeighbourLink};
-use super::memory::{Full, RoutingEffects};
-use super::route::Route;
+use super::memories::memory::{Full, RoutingEffects};
+use super::memories::route::Route;
 use super::{
     Config, DropReason, Event, NeighbourEnding, Output, PushRouting, Router, RoutingVerdict,
 };

@@ -12,8 +12,8 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
 use super::links::NeighbourLink;
-use super::memory::RoutingEffects;
-use super::route::Route;
+use super::memories::memory::RoutingEffects;
+use super::memories::route::Route;
 use super::{Config, Router};
 use crate::id::Guid;
 use crate::time::{Duration, Instant};

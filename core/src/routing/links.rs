@@ -6,8 +6,8 @@ use alloc::vec::Vec;
 use core::net::{SocketAddr, SocketAddrV4};
 
 use super::flow::NeighbourFlow;
+use super::memories::route::Route;
 use super::proxies::Proxy;
-use super::route::Route;
 use super::{DropReason, Neighbour};
 use crate::id::{ConnId, Guid};
 use crate::time::{Duration, Instant};

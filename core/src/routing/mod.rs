@@ -53,17 +53,14 @@ mod deepen;
 mod event;
 mod flow;
 mod future;
-mod generation;
 mod io;
 mod links;
-mod memory;
+mod memories;
 mod own;
 mod peers;
 mod pings;
 mod proxies;
 mod pushes;
-mod route;
-mod tables;
 mod view;
 
 use alloc::boxed::Box;
@@ -76,7 +73,7 @@ pub use self::config::{Config, PushRouting};
 pub use self::event::{Event, NeighbourEnding, Which};
 pub use self::io::{Breakage, DropReason, Input, Neighbour, Output, RoutingVerdict};
 use self::links::NeighbourLinks;
-use self::memory::RoutingEffects;
+use self::memories::memory::RoutingEffects;
 pub use self::view::Via;
 use crate::engine::{Engine, FxOf};
 use crate::id::{ConnId, Guid};
@@ -91,9 +88,9 @@ use crate::wire::gnutella::{
 pub use self::{
     counters::{KindCount, RoutingCounters},
     future::RouterFuture,
-    generation::Mark,
-    memory::{Full, Marks, Memory},
-    route::Route,
+    memories::generation::Mark,
+    memories::memory::{Full, Marks, Memory},
+    memories::route::Route,
     view::{LinkView, RouterView, TableEntryView, TableView},
 };
 

@@ -3,8 +3,8 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use super::memory::RoutingEffects;
-use super::route::Route;
+use super::memories::memory::RoutingEffects;
+use super::memories::route::Route;
 use super::{Event, Output, Router};
 use crate::id::{ConnId, Guid};
 use crate::time::Instant;

@@ -6,7 +6,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use super::decide::{Fate, Judgement};
-use super::memory::RoutingEffects;
+use super::memories::memory::RoutingEffects;
 use super::{DropReason, Router, proxies};
 use crate::id::Guid;
 use crate::time::Instant;

@@ -5,7 +5,7 @@ use core::net::{SocketAddr, SocketAddrV4};
 
 use super::decide::{Fate, Judgement};
 use super::links::CachedPong;
-use super::memory::{Full, RoutingEffects};
+use super::memories::memory::{Full, RoutingEffects};
 use super::{DropReason, Output, Router};
 use crate::address::may_dial;
 use crate::id::Guid;

@@ -7,7 +7,7 @@ use core::net::{IpAddr, Ipv4Addr, SocketAddrV4};
 
 use super::decide::{Fate, Judgement};
 use super::links::NeighbourLink;
-use super::memory::RoutingEffects;
+use super::memories::memory::RoutingEffects;
 use super::peers::Name;
 use super::{DropReason, Output, Router};
 use crate::address::may_dial;

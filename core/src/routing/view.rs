@@ -7,7 +7,7 @@ use core::net::SocketAddr;
 
 use serde::Serialize;
 
-use super::memory::Memory;
+use super::memories::memory::Memory;
 use super::{KindCount, Router, Which};
 use crate::id::{ConnId, Guid};
 use crate::time::{Duration, Instant};

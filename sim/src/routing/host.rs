@@ -4,7 +4,7 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use core::net::{IpAddr, Ipv4Addr, SocketAddrV4};
 
-use super::tally::RoutingTally;
+use super::shown::tally::RoutingTally;
 
 /// The port every node listens on.
 const PORT: u16 = 6346;

@@ -11,7 +11,6 @@
 //! the last one.
 
 mod action;
-mod chart;
 pub mod check;
 mod churn;
 mod event;
@@ -19,24 +18,16 @@ mod explored;
 mod firewall;
 mod host;
 mod links;
-mod merged;
 mod net;
-mod numbers;
-mod observed;
 mod outputs;
 mod perform;
 pub mod presets;
-mod pseudonymise;
 pub mod random;
+mod recorded;
 mod registered;
 mod scenario;
+mod shown;
 mod small;
-mod streams;
-mod tables;
-mod tally;
-mod totals;
-mod traffic;
-mod why;
 mod world;
 
 pub use self::action::{RoutingAction, RoutingActionAt};
@@ -49,14 +40,14 @@ pub use self::world::{Routing, RoutingWorld};
 // For the other crates of this workspace; may change at any time.
 #[doc(hidden)]
 pub use self::{
-    chart::{Chart, ConnectRefusal, Journey, Leg, fate},
-    merged::{Together, moved, shifts},
     net::{Net, NetworkLink},
-    observed::{ObservedLink, ObservedOverlay, Passed, unasked},
-    pseudonymise::{PseudonymisedRecording, pseudonymise},
-    tables::{Lives, TableRow, Tables},
-    tally::{KindTally, RoutingTally, TallyView},
-    totals::RoutingTotals,
-    traffic::{Traffic, WAY},
-    why::explain as why,
+    recorded::merged::{Together, moved, shifts},
+    recorded::observed::{ObservedLink, ObservedOverlay, Passed, unasked},
+    recorded::pseudonymise::{PseudonymisedRecording, pseudonymise},
+    recorded::traffic::{Traffic, WAY},
+    shown::chart::{Chart, ConnectRefusal, Journey, Leg, fate},
+    shown::tables::{Lives, TableRow, Tables},
+    shown::tally::{KindTally, RoutingTally, TallyView},
+    shown::totals::RoutingTotals,
+    shown::why::explain as why,
 };

@@ -14,7 +14,7 @@ use servent_core::trace::why::RecordReason;
 use servent_core::trace::{NodeId, Record, RecordCause};
 
 use super::check::RoutingOracles;
-use super::tally::TallyView;
+use super::shown::tally::TallyView;
 use super::{
     Chart, Event, Routing, RoutingAction, RoutingTotals, RoutingWorld, Scenario, SearchEvent,
     presets, random, small, why,
@@ -201,7 +201,7 @@ impl RegisteredProtocol for Routing {
     }
 
     fn numbers(timeline: &Timeline<Self>, i: u64) -> Option<Value> {
-        super::numbers::list_numbers(timeline, i)
+        super::shown::numbers::list_numbers(timeline, i)
     }
 
     fn look(world: &RoutingWorld, node: NodeId) -> serde_json::Result<Value> {

@@ -11,7 +11,7 @@ use super::host::{Beside, address};
 use super::links::Lines;
 use super::net::Net;
 use super::scenario::Scenario;
-use super::tally::{RoutingTally, TallyView};
+use super::shown::tally::{RoutingTally, TallyView};
 use crate::error::ScenarioError;
 use crate::world::{Life, Protocol};
 use servent_core::engine::{Engine as _, Fx};

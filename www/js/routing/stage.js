@@ -1,12 +1,12 @@
 /** One network: two layers, from where it is looked at, and what lies under the pointer. */
 import { el, setAttr, setText, stillness } from '#lab/dom.js';
-import { MessageLayer, strength } from '#lab/routing/message-layer.js';
-import { Camera } from '#lab/routing/camera.js';
+import { MessageLayer, strength } from '#lab/routing/canvas/message-layer.js';
+import { Camera } from '#lab/routing/canvas/camera.js';
 import { TWICE } from '#lab/routing/flights.js';
-import { NetworkLayer } from '#lab/routing/network-layer.js';
-import { pointing } from '#lab/routing/pointer.js';
+import { NetworkLayer } from '#lab/routing/canvas/network-layer.js';
+import { pointing } from '#lab/routing/canvas/pointer.js';
 import { Refused } from '#lab/routing/refused.js';
-import { Veil } from '#lab/routing/veil.js';
+import { Veil } from '#lab/routing/canvas/veil.js';
 import { drop, title } from '#lab/routing/words.js';
 
 /** @import { Palette } from './look.js' */
@@ -144,7 +144,7 @@ export class Stage {
     this.tip.hidden = tip === '';
     if (tip) this.#put(this.tip, this.pointed, 14);
   }
-  /** @type {import('./message-layer.js').Sight|null} */ sight = null;
+  /** @type {import('./canvas/message-layer.js').Sight|null} */ sight = null;
 
   /** The line that is being drawn. @param {{x: number, y: number}|null} from @param {{x: number, y: number}} to */
   draw(from, to) {

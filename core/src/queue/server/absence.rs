@@ -1,6 +1,6 @@
 //! Dropped connections, missing polls, and calls.
 
-use super::entry::{EntryPhase, QueueEntry, Stored};
+use super::tables::entry::{EntryPhase, QueueEntry, Stored};
 use super::{Output, QueueEffects, QueueServer};
 use crate::address::owner;
 use crate::id::{ConnId, Guid};

@@ -6,9 +6,9 @@ use alloc::collections::BinaryHeap;
 use core::cmp::Reverse;
 
 use super::QueueServer;
-use super::entry::EntryPhase;
 use super::slots::Upload;
-use super::wheel::Wheel;
+use super::tables::entry::EntryPhase;
+use super::tables::wheel::Wheel;
 use crate::queue::QueuePolicy;
 use crate::time::{Duration, Instant};
 

@@ -2,7 +2,7 @@
 
 use alloc::collections::{BTreeMap, VecDeque};
 
-use super::entry::QueueEntry;
+use super::tables::entry::QueueEntry;
 use super::{QueueRequest, QueueServer};
 use crate::id::Guid;
 use crate::queue::{Dialect, PositionLoss};

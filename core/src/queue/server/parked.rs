@@ -8,7 +8,7 @@
 use alloc::collections::BTreeMap;
 use core::net::IpAddr;
 
-use super::entry::{EntryPhase, QueueEntry};
+use super::tables::entry::{EntryPhase, QueueEntry};
 use super::{QueueEffects, QueueRequest, QueueServer};
 use crate::address::owner;
 use crate::id::ConnId;

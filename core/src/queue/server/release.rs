@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::entry::{EntryPhase, QueueEntry, Stored};
+use super::tables::entry::{EntryPhase, QueueEntry, Stored};
 use super::{Output, QueueEffects, QueueServer};
 use crate::lease::Partition;
 use crate::queue::{Dialect, Event, PositionLoss};

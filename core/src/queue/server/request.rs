@@ -2,7 +2,7 @@
 
 use core::net::IpAddr;
 
-use super::entry::{EntryPhase, Patience, QueueEntry};
+use super::tables::entry::{EntryPhase, Patience, QueueEntry};
 use super::{Output, QueueEffects, QueueRequest, QueueServer, QueueVerdict};
 use crate::address::owner;
 use crate::id::ConnId;

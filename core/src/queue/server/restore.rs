@@ -1,8 +1,8 @@
 //! After a restart (PQ-12).
 
-use super::entry::{EntryPhase, QueueEntry, Stored};
 use super::slots::Upload;
-use super::wheel::Wheel;
+use super::tables::entry::{EntryPhase, QueueEntry, Stored};
+use super::tables::wheel::Wheel;
 use super::{Output, QueueEffects, QueueServer};
 use crate::queue::{Dialect, Event, QueuePolicy, RowState, StoredEntry, pace};
 use crate::time::{Duration, Instant};

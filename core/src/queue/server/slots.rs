@@ -2,7 +2,7 @@
 
 use core::net::IpAddr;
 
-use super::entry::{EntryPhase, QueueEntry, Stored};
+use super::tables::entry::{EntryPhase, QueueEntry, Stored};
 use super::{Output, QueueEffects, QueueRequest, QueueServer, QueueVerdict};
 use crate::id::ConnId;
 use crate::queue::{Dialect, Event, FileKey, QueuePolicy};

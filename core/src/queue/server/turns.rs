@@ -4,7 +4,7 @@
 use core::net::IpAddr;
 
 use super::claims::{EntryClaim, Turn};
-use super::entry::{Patience, QueueEntry};
+use super::tables::entry::{Patience, QueueEntry};
 use super::{QueueEffects, QueueServer};
 use crate::queue::Event;
 use crate::time::Instant;

@@ -5,8 +5,8 @@ use core::net::IpAddr;
 
 use super::QueueServer;
 use super::claims::EntryClaim;
-use super::entry::{EntryPhase, QueueEntry};
 use super::slots::Upload;
+use super::tables::entry::{EntryPhase, QueueEntry};
 use crate::id::{ConnId, Guid};
 use crate::queue::{Dialect, FileKey, QueuePolicy};
 use crate::time::{Duration, Instant};
