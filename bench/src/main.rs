@@ -1,6 +1,7 @@
 //! Measures Servent: ours beside a peer or the physical limit, in one run.
 
 mod everyday;
+mod folder;
 mod host;
 mod measure;
 mod path;
@@ -61,6 +62,8 @@ enum Area {
     Path,
     /// Files from a web server, small and large, `send`, start, idleness.
     Everyday,
+    /// Folders of many small files by `get` and `send`, beside rsync.
+    Folder,
     /// Places kept in a database, and takeovers.
     Site,
     /// Hold connections in a queue: the client half of `queue`.
@@ -110,6 +113,7 @@ fn run() -> Result<bool> {
         Some(Area::Sim) => sim::run(&mut report, quick)?,
         Some(Area::Page) => sim::page::run(&mut report, quick)?,
         Some(Area::Everyday) => everyday::run(&mut report, quick)?,
+        Some(Area::Folder) => folder::run(&mut report, quick)?,
         Some(Area::Site) => site::run(&mut report, quick)?,
         None => {
             queue::run(&mut report, quick)?;
@@ -119,6 +123,7 @@ fn run() -> Result<bool> {
             swarm::run(&mut report, quick)?;
             unicast::run(&mut report, quick)?;
             everyday::run(&mut report, quick)?;
+            folder::run(&mut report, quick)?;
             site::run(&mut report, quick)?;
         }
     }

@@ -50,14 +50,14 @@ fn by_turns(
 }
 
 /// The program under measurement, at home in `dir`.
-fn program(dir: &Path) -> Result<Command> {
+pub(crate) fn program(dir: &Path) -> Result<Command> {
     let program = std::env::var_os("SERVENT_PROGRAM")
         .context("SERVENT_PROGRAM does not name the program; use `cargo xtask bench`")?;
     Ok(quiet(Command::new(program), dir))
 }
 
 /// A program that is at home in `dir` and says nothing.
-fn quiet(mut command: Command, dir: &Path) -> Command {
+pub(crate) fn quiet(mut command: Command, dir: &Path) -> Command {
     for home in ["HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR"] {
         command.env(home, dir);
     }
@@ -66,14 +66,14 @@ fn quiet(mut command: Command, dir: &Path) -> Command {
 }
 
 /// True when a tool of that name is on this machine.
-fn is_here(tool: &str) -> bool {
+pub(crate) fn is_here(tool: &str) -> bool {
     let mut command = Command::new(tool);
     command.arg("--version").stdout(Stdio::null()).stderr(Stdio::null());
     command.status().is_ok_and(|status| status.success())
 }
 
 /// Seconds until it has ended, which must be well.
-fn seconds(mut command: Command) -> Result<f64> {
+pub(crate) fn seconds(mut command: Command) -> Result<f64> {
     let began = now();
     let status = command.status().with_context(|| format!("{command:?} could not be started"))?;
     ensure!(status.success(), "{command:?} ended with {status}");

@@ -16,13 +16,14 @@ use crate::wasm::{self, ModuleProfile};
 /// `unicast` (reliable messages over UDP, beside others),
 /// `path` (long lines: `send` and `receive` beside TCP and quinn, which needs root; only by name),
 /// `everyday` (downloads beside curl, aria2 and wget, `send`, start, idleness),
+/// `folder` (many small files by `get` and `send` beside rsync, near and at 20 ms),
 /// `site` (places kept in PostgreSQL beside the embedded store, takeovers),
 /// `room` (pages in real browsers: a download beside `fetch()`, hits, a crowd, lost datagrams).
 /// Without a name all of them. Exits with an error when a target is missed.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The area.
-    #[arg(value_parser = ["queue", "routing", "sim", "page", "swarm", "unicast", "path", "everyday", "site", "room"])]
+    #[arg(value_parser = ["queue", "routing", "sim", "page", "swarm", "unicast", "path", "everyday", "folder", "site", "room"])]
     name: Option<String>,
     /// One JSON object a line instead of tables.
     #[arg(long)]
@@ -42,7 +43,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     } else if wants("sim") {
         wasm::build(ModuleProfile::Web)?;
     }
-    if ["queue", "swarm", "path", "everyday", "site"].into_iter().any(wants) {
+    if ["queue", "swarm", "path", "everyday", "folder", "site"].into_iter().any(wants) {
         super::demo::program()?;
     }
     cargo().words("build --quiet --release --package servent-bench").run()?;

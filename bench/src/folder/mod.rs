@@ -1,0 +1,167 @@
+//! A folder of many small files from one machine to another, by `get` and by
+//! `send`, beside `rsync -a` with its own server: near, and with a latency.
+
+mod link;
+mod trees;
+
+use std::fs;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+use std::process::{Child, Command};
+use std::time::Duration;
+
+use anyhow::{Result, bail, ensure};
+
+use self::trees::TreeShape;
+use crate::everyday::{is_here, program, quiet, seconds};
+use crate::host::{self, PATIENCE};
+use crate::measure::{now, pause};
+use crate::report::{Report, Target};
+
+/// The folder that travels.
+const NAME: &str = "project";
+/// Round trips in milliseconds.
+const LATENCIES: [u64; 2] = [0, 20];
+
+/// All of it.
+pub(crate) fn run(report: &mut Report, quick: bool) -> Result<()> {
+    report.note("a folder of many files");
+    let rounds = if quick { 1 } else { 3 };
+    for shape in [TreeShape::TINY, TreeShape::SMALL] {
+        let dir = tempfile::tempdir()?;
+        let work = dir.path();
+        fs::create_dir(work.join("share"))?;
+        shape.write(&work.join("share").join(NAME))?;
+        let server = host::servent(&work.join("share"), &work.join("server"), &[])?;
+        host::target_of(&server, &shape.last())?;
+        let daemon = RsyncDaemon::start(work)?;
+        if daemon.is_none() {
+            report.note("no rsync here: nothing stands beside ours");
+        }
+        for latency in LATENCIES {
+            let round_trip = Duration::from_millis(latency);
+            let ours_at = link::tcp(server.at, round_trip)?;
+            let theirs_at = daemon.as_ref().map(|it| link::tcp(it.at, round_trip)).transpose()?;
+            let (mut gets, mut sends) = (Vec::new(), Vec::new());
+            for _ in 0..rounds {
+                let pull = theirs_at.map(|at| rsync(work, at, true)).transpose()?;
+                gets.push((get(work, ours_at)?, pull));
+                let push = theirs_at.map(|at| rsync(work, at, false)).transpose()?;
+                sends.push((send(work, round_trip)?, push));
+            }
+            for (what, taken) in [("get", gets), ("send", sends)] {
+                let case = format!("{what} of {shape}, round trip {latency} ms");
+                tell(report, case, &taken);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Seconds of ours beside seconds of rsync.
+fn tell(report: &mut Report, case: String, taken: &[(f64, Option<f64>)]) {
+    let wanted = Target::RatioAtMost(1.0);
+    let pairs: Option<Vec<(f64, f64)>> =
+        taken.iter().map(|(ours, theirs)| Some((*ours, (*theirs)?))).collect();
+    match pairs {
+        Some(pairs) => report.add_pairs(("folder", case, "s"), "rsync -a", &pairs, &wanted),
+        None => {
+            let mut ours: Vec<f64> = taken.iter().map(|(ours, _)| *ours).collect();
+            let ours = crate::measure::median(&mut ours);
+            report.add(("folder", case, "s"), ours, ("no rsync here", None), &wanted);
+        }
+    }
+}
+
+fn get(work: &Path, at: SocketAddr) -> Result<f64> {
+    let mut get = program(work)?;
+    let url = format!("http://{at}/share/{NAME}/");
+    get.args(["get", "-q", &url, "-o", "here/", "--state", "get"]);
+    came(work, seconds(get)?)
+}
+
+/// Until both sides have said that all is there.
+fn send(work: &Path, round_trip: Duration) -> Result<f64> {
+    let at = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?;
+    let through = link::udp(at, round_trip)?.to_string();
+    let at = at.to_string();
+    let mut receive = program(work)?;
+    receive.args(["receive", "-q", "--yes", "--open", "--listen", &at]);
+    receive.args(["-o", "here/", "--state", "to"]);
+    let mut send = program(work)?;
+    send.args(["send", "-q", "--open", &through, "--state", "from"]);
+    send.arg(Path::new("share").join(NAME));
+    let mut receiver = receive.spawn()?;
+    let took = seconds(send);
+    let began = now();
+    let ended = receiver.wait()?;
+    ensure!(ended.success(), "the receiver ended with {ended}");
+    came(work, took? + began.elapsed().as_secs_f64())
+}
+
+fn rsync(work: &Path, at: SocketAddr, pull: bool) -> Result<f64> {
+    let mut rsync = quiet(Command::new("rsync"), work);
+    fs::create_dir_all(work.join("here"))?;
+    rsync.arg("-a");
+    match pull {
+        true => rsync.arg(format!("rsync://{at}/share/{NAME}")).arg("here/"),
+        false => rsync.arg(format!("share/{NAME}")).arg(format!("rsync://{at}/here/")),
+    };
+    came(work, seconds(rsync)?)
+}
+
+/// Checks that a copy is whole, and takes it away.
+fn came(work: &Path, took: f64) -> Result<f64> {
+    trees::compare(&work.join("share").join(NAME), &work.join("here").join(NAME))?;
+    fs::remove_dir_all(work.join("here"))?;
+    Ok(took)
+}
+
+/// The server of rsync.
+struct RsyncDaemon {
+    child: Child,
+    at: SocketAddr,
+}
+
+impl Drop for RsyncDaemon {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl RsyncDaemon {
+    /// Serves the folders of the measurement; `None` when there is no rsync.
+    fn start(work: &Path) -> Result<Option<Self>> {
+        if !is_here("rsync") {
+            return Ok(None);
+        }
+        let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port();
+        let (at, config) = (SocketAddr::from(([127, 0, 0, 1], port)), work.join("rsyncd.conf"));
+        let about = work.metadata()?;
+        let mut text = format!(
+            "use chroot = no\nuid = {}\ngid = {}\naddress = 127.0.0.1\nport = {port}\n\
+             pid file = {}\n",
+            about.uid(),
+            about.gid(),
+            work.join("rsyncd.pid").display(),
+        );
+        for (name, read_only) in [("share", "yes"), ("here", "no")] {
+            let path = work.join(name);
+            text += &format!("[{name}]\npath = {}\nread only = {read_only}\n", path.display());
+        }
+        fs::write(&config, text)?;
+        let mut daemon = quiet(Command::new("rsync"), work);
+        daemon.args(["--daemon", "--no-detach"]).arg(format!("--config={}", config.display()));
+        let daemon = Self { child: daemon.spawn()?, at };
+        let deadline = now() + PATIENCE;
+        while TcpStream::connect(at).is_err() {
+            if now() > deadline {
+                bail!("rsync does not answer");
+            }
+            pause();
+        }
+        Ok(Some(daemon))
+    }
+}
