@@ -30,4 +30,4 @@ pub use self::password::{Password, PasswordError};
 pub use self::start::{Driver, added_shares, export, import, known_hosts};
 pub use self::swarm::Coordinate;
 pub use self::tally::DriverTally;
-pub use crate::files::{is_being_written, safe_path};
+pub use crate::files::{FileAttributes, is_being_written, part_path, safe_path, write_whole};

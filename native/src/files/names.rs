@@ -21,7 +21,8 @@ const EXTENSION: usize = 32;
 /// Where a file is until it is complete: beside its later path, as `NAME.part`. A
 /// name so long that no room is left for that is shortened, and a digest of all of
 /// it tells it from others with the same beginning.
-pub(crate) fn part_path(whole: &Path) -> PathBuf {
+#[must_use]
+pub fn part_path(whole: &Path) -> PathBuf {
     let name = whole.file_name().unwrap_or_default().as_encoded_bytes();
     whole.with_file_name(os_string(joined(name, PART)))
 }

@@ -11,7 +11,7 @@ use super::offer::{OfferEntry, total};
 use super::quota::Quota;
 use super::target::{Begun, NAMES, TargetFile};
 use super::writers::Writers;
-use crate::files::{NAME_BYTES, free_room, number_path, part_path, safe_os_path};
+use crate::files::{NAME_BYTES, free_room, number_path, part_path, safe_os_path, write_whole};
 
 /// The longest path of a file in bytes: the system's limit without its last zero.
 const PATH_BYTES: usize = 4_095;
@@ -39,6 +39,8 @@ pub struct TransferInbox {
     taken: BTreeSet<PathBuf>,
     /// Folders that are no links.
     plain: BTreeSet<PathBuf>,
+    /// Folders that exist, because something was written to them.
+    made: BTreeSet<PathBuf>,
     pub(super) writers: Arc<Writers>,
     pub(super) quota: Option<Arc<Quota>>,
 }
@@ -79,7 +81,14 @@ impl TransferInbox {
     /// `writers` is shared by all parallel transfers.
     #[must_use]
     pub const fn new(place: InboxPlace, writers: Arc<Writers>) -> Self {
-        Self { place, taken: BTreeSet::new(), plain: BTreeSet::new(), writers, quota: None }
+        Self {
+            place,
+            taken: BTreeSet::new(),
+            plain: BTreeSet::new(),
+            made: BTreeSet::new(),
+            writers,
+            quota: None,
+        }
     }
 
     /// Limits what is written to a quota.
@@ -220,6 +229,34 @@ impl TransferInbox {
             return Ok(Candidate { name: Some(name), n, there });
         }
         Err(io::ErrorKind::AlreadyExists.into())
+    }
+
+    /// Writes a whole file of which nothing exists, under the candidate's name or a later
+    /// one; returns its path. Blocks.
+    pub(super) fn store(
+        &mut self,
+        entry: &OfferEntry,
+        mut at: Candidate,
+        data: &[u8],
+    ) -> io::Result<PathBuf> {
+        loop {
+            let name = at.name.ok_or(io::ErrorKind::Unsupported)?;
+            let folder = name.parent().filter(|folder| *folder != Path::new(""));
+            if let Some(folder) = folder.filter(|folder| !self.made.contains(*folder)) {
+                fs::create_dir_all(folder)?;
+                self.made.insert(folder.to_owned());
+            }
+            match write_whole(&name, data, entry.attributes) {
+                Err(why) if why.kind() == io::ErrorKind::AlreadyExists => {}
+                other => return other.map(|()| name),
+            }
+            loop {
+                at = self.look(entry, at.n)?;
+                if at.there == ExistingFile::Nothing {
+                    break;
+                }
+            }
+        }
     }
 
     /// Opens a file to continue after the `from` bytes that exist. If nothing

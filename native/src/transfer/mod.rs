@@ -10,6 +10,8 @@
 
 mod ahead;
 mod behind;
+mod greet;
+mod grouped;
 mod inbox;
 pub mod many;
 mod message;
@@ -21,6 +23,8 @@ mod receive_error;
 mod refusal;
 mod secret;
 mod send;
+mod shelf;
+mod small;
 mod streams;
 mod talk;
 mod target;

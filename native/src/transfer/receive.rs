@@ -4,26 +4,26 @@ use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Mutex};
+
+use servent_core::unicast::UnicastPayload;
 
 use super::behind::PATIENCE;
+use super::greet::{meet, next, offered};
 use super::inbox::{Candidate, ExistingFile, TransferInbox};
 use super::message::{TransferMessage, number};
 use super::offer::{ENTRIES, Lacking, NAMES, OfferEntry, said};
 use super::proof::{ProofCheck, ProofKey};
-use super::quota::Quota;
-use super::receive_error::ReceiveError;
+use super::receive_error::{ReceiveError, is_full};
 use super::refusal::{fail, last};
-use super::secret::{GuessesExhausted, Meeting, SecretDoor};
+use super::secret::SecretDoor;
+use super::shelf::Shelf;
+use super::small::{SMALL, SmallFile, SmallGroup};
 use super::talk::Talk;
 use super::target::{Begun, TargetFile, blocking, digest, whole};
-use super::writers::{LOOK_EVERY, Writer, Writers};
+use super::writers::{LOOK_EVERY, Writer};
 use super::{Carried, TransferProgress};
 use crate::unicast::{Connection, Lost};
-
-/// A sender that is silent for this long is considered gone.
-const SILENCE: Duration = Duration::from_secs(30);
 
 /// How often to retry a partial file that another transfer seems to write to.
 const TRIES: u32 = 10;
@@ -45,6 +45,9 @@ pub struct OfferedTransfer {
     lacking_names: usize,
     received: u64,
     open: Option<OpenFile>,
+    /// The small file being received.
+    small: Option<SmallFile>,
+    group: SmallGroup,
 }
 
 /// The file being received.
@@ -53,11 +56,6 @@ struct OpenFile {
     from: u64,
     length: u64,
     target: TargetFile,
-}
-
-/// True when the disk, or what may be stored, is full.
-fn is_full(why: &io::Error) -> bool {
-    matches!(why.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
 impl OfferedTransfer {
@@ -97,6 +95,8 @@ impl OfferedTransfer {
                     lacking_names,
                     received,
                     open,
+                    small: None,
+                    group: SmallGroup::default(),
                 })
             }
             Err(why) => {
@@ -148,7 +148,7 @@ impl OfferedTransfer {
     pub async fn waiting(&self) -> ReceiveError {
         let listen = async {
             loop {
-                match self.next().await {
+                match next(&self.talk).await {
                     Ok(TransferMessage::Alive) => {}
                     Ok(TransferMessage::Stopped { why }) => return ReceiveError::Stopped(why),
                     Ok(_) => return ReceiveError::Foreign,
@@ -181,6 +181,10 @@ impl OfferedTransfer {
             () = writer.taken_over() => Err(ReceiveError::Gone(Lost::Replaced)),
         };
         // What has arrived need not come again.
+        let (spilled, group) = (self.spill(&inbox).await, self.group.settle(&inbox.0).await);
+        if let Err(why) = spilled.and(group.map_err(ReceiveError::Write)) {
+            tracing::debug!(%why, "the last files are not written");
+        }
         if let Some(open) = &mut self.open
             && let Err(why) = open.target.settle().await
         {
@@ -220,44 +224,95 @@ impl OfferedTransfer {
         self.survey(inbox).await?;
         let quota = inbox.quota();
         loop {
-            match self.next_or_write().await? {
+            match self.next_or_write(inbox, told).await? {
                 TransferMessage::Proof { entry, length, sum } => {
                     self.proven(inbox, entry, (length, sum), told).await?;
                 }
-                TransferMessage::Begin { entry, from } if self.open.is_none() => {
+                TransferMessage::Begin { entry, from }
+                    if self.open.is_none() && self.small.is_none() =>
+                {
                     self.begin(inbox, entry, from).await?;
                     told(TransferProgress::Begun { entry: entry as usize, from });
                 }
                 TransferMessage::Data(bytes) => {
-                    let open = self.open.as_mut().ok_or(ReceiveError::Foreign)?;
                     if let Some(quota) = &quota {
                         quota.take(bytes.len() as u64).map_err(ReceiveError::Write)?;
                     }
-                    open.length += bytes.len() as u64;
                     self.received += bytes.len() as u64;
-                    open.target.write(bytes).await.map_err(ReceiveError::Write)?;
-                    told(TransferProgress::Bytes { entry: open.entry, so_far: open.length });
+                    let (entry, so_far) = self.data(bytes).await?;
+                    told(TransferProgress::Bytes { entry, so_far });
                 }
-                TransferMessage::End { length, sum } => self.end(length, sum, told).await?,
+                TransferMessage::End { length, sum } => {
+                    self.end(inbox, length, sum, told).await?;
+                }
                 TransferMessage::Alive => {}
                 TransferMessage::Stopped { why } => return Err(ReceiveError::Stopped(why)),
                 TransferMessage::Lacks { entry, lacking } => {
                     self.lacks(entry, &lacking).await?;
                     told(TransferProgress::Lacks(lacking));
                 }
-                TransferMessage::Done
-                    if self.open.is_none() && self.whole == self.entries.len() =>
-                {
-                    let entries = std::mem::take(&mut self.entries);
-                    let date = move |inbox: &mut TransferInbox| {
-                        inbox.date_folders(&entries);
-                        Ok(())
-                    };
-                    return inbox.with(date).await;
-                }
+                TransferMessage::Done => return self.done(inbox, told).await,
                 _ => return Err(ReceiveError::Foreign),
             }
         }
+    }
+
+    /// The sender has sent everything.
+    async fn done(
+        &mut self,
+        inbox: &Shelf,
+        told: &mut impl FnMut(TransferProgress),
+    ) -> Result<(), ReceiveError> {
+        self.write_group(inbox, told).await?;
+        self.group_written(told).await?;
+        if self.open.is_some() || self.small.is_some() || self.whole != self.entries.len() {
+            return Err(ReceiveError::Foreign);
+        }
+        let entries = std::mem::take(&mut self.entries);
+        let date = move |inbox: &mut TransferInbox| {
+            inbox.date_folders(&entries);
+            Ok(())
+        };
+        inbox.with(date).await
+    }
+
+    /// Takes bytes of the current file; returns which it is, and how much of it is here.
+    async fn data(&mut self, bytes: UnicastPayload) -> Result<(usize, u64), ReceiveError> {
+        if let Some(small) = &mut self.small {
+            if !small.take(&bytes) {
+                return Err(ReceiveError::Different);
+            }
+            return Ok((small.entry, small.length()));
+        }
+        let open = self.open.as_mut().ok_or(ReceiveError::Foreign)?;
+        open.length += bytes.len() as u64;
+        open.target.write(bytes).await.map_err(ReceiveError::Write)?;
+        Ok((open.entry, open.length))
+    }
+
+    /// Has the small files that are here written; those before are on the disk then.
+    async fn write_group(
+        &mut self,
+        inbox: &Shelf,
+        told: &mut impl FnMut(TransferProgress),
+    ) -> Result<(), ReceiveError> {
+        self.group_written(told).await?;
+        self.group.write(Arc::clone(&inbox.0));
+        Ok(())
+    }
+
+    /// Waits for the small files that are being written, and tells the sender of them.
+    async fn group_written(
+        &mut self,
+        told: &mut impl FnMut(TransferProgress),
+    ) -> Result<(), ReceiveError> {
+        for carried in self.group.written().await.map_err(ReceiveError::Write)? {
+            self.whole += 1;
+            let entry = number(carried.entry);
+            self.talk.put(&TransferMessage::Kept { entry }).await?;
+            told(TransferProgress::There(carried));
+        }
+        Ok(())
     }
 
     /// Tells the sender what may exist of the files.
@@ -381,6 +436,10 @@ impl OfferedTransfer {
             return Err(ReceiveError::Foreign);
         }
         let Some(at) = entry.map(|entry| entry as usize) else { return Ok(()) };
+        if let Some(small) = self.small.take() {
+            self.whole += 1;
+            return if small.entry == at { Ok(()) } else { Err(ReceiveError::Foreign) };
+        }
         match self.open.take() {
             Some(open) if open.entry == at && (it.changed || open.length == 0) => {
                 open.target.discard().await;
@@ -409,6 +468,23 @@ impl OfferedTransfer {
         if length.unwrap_or(0) != from {
             return Err(ReceiveError::Foreign);
         }
+        let fresh = found.there == ExistingFile::Nothing && found.name.is_some();
+        if fresh && of.length.is_some_and(|length| length <= SMALL) {
+            self.small = Some(SmallFile::new(at, of.clone(), found));
+            return Ok(());
+        }
+        self.open(inbox, at, found, (from, begun)).await
+    }
+
+    /// Opens a file to write to it as its bytes arrive.
+    async fn open(
+        &mut self,
+        inbox: &Shelf,
+        at: usize,
+        found: Candidate,
+        (from, begun): (u64, Option<Begun>),
+    ) -> Result<(), ReceiveError> {
+        let of = self.entries.get(at).ok_or(ReceiveError::Foreign)?;
         let begin = || {
             let (of, found, begun) = (of.clone(), found.clone(), begun.clone());
             inbox.with(move |inbox| inbox.begin(&of, found, (from, begun.as_ref())))
@@ -440,10 +516,18 @@ impl OfferedTransfer {
 
     async fn end(
         &mut self,
+        inbox: &Shelf,
         length: u64,
         sum: [u8; 32],
         told: &mut impl FnMut(TransferProgress),
     ) -> Result<(), ReceiveError> {
+        if let Some(small) = self.small.take() {
+            if length != small.length() || sum != small.digest() {
+                return Err(ReceiveError::Different);
+            }
+            self.group.push(small, sum);
+            return if self.group.is_full() { self.write_group(inbox, told).await } else { Ok(()) };
+        }
         let open = self.open.as_mut().ok_or(ReceiveError::Foreign)?;
         let written = open.target.settle().await.map_err(ReceiveError::Write)?;
         if length != open.length || sum != written {
@@ -462,8 +546,13 @@ impl OfferedTransfer {
 
     /// The next message, or why there will be none. While the sender pauses,
     /// what has come is written.
-    async fn next_or_write(&mut self) -> Result<TransferMessage, ReceiveError> {
-        let next = next(&self.talk);
+    async fn next_or_write(
+        &mut self,
+        inbox: &Shelf,
+        told: &mut impl FnMut(TransferProgress),
+    ) -> Result<TransferMessage, ReceiveError> {
+        let talk = Arc::clone(&self.talk);
+        let next = next(&talk);
         tokio::pin!(next);
         if let Ok(message) = tokio::time::timeout(PATIENCE, &mut next).await {
             return message;
@@ -471,12 +560,22 @@ impl OfferedTransfer {
         if let Some(open) = &mut self.open {
             open.target.hurry().await.map_err(ReceiveError::Write)?;
         }
+        if !self.group.is_empty() {
+            self.write_group(inbox, told).await?;
+            self.group_written(told).await?;
+        }
+        // What comes slowly is not small: what is here of it must survive a crash.
+        self.spill(inbox).await?;
         next.await
     }
 
-    /// The next message, or why there will be none.
-    async fn next(&self) -> Result<TransferMessage, ReceiveError> {
-        next(&self.talk).await
+    /// Writes what is here of a small file as that of any other.
+    async fn spill(&mut self, inbox: &Shelf) -> Result<(), ReceiveError> {
+        if let Some((at, data, found)) = self.small.take().map(SmallFile::into_parts) {
+            self.open(inbox, at, found, (0, None)).await?;
+            self.data(data).await?;
+        }
+        Ok(())
     }
 }
 
@@ -488,104 +587,6 @@ impl Drop for OfferedTransfer {
             && let Err(why) = std::fs::remove_file(part)
         {
             tracing::warn!(part = %part.display(), %why, "an empty part stays");
-        }
-    }
-}
-
-/// The inbox of a transfer, for blocking calls.
-struct Shelf(Arc<Mutex<TransferInbox>>);
-
-impl Shelf {
-    async fn with<T: Send + 'static>(
-        &self,
-        work: impl FnOnce(&mut TransferInbox) -> io::Result<T> + Send + 'static,
-    ) -> Result<T, ReceiveError> {
-        let inbox = Arc::clone(&self.0);
-        let done =
-            blocking(move || work(&mut inbox.lock().unwrap_or_else(PoisonError::into_inner)));
-        done.await.map_err(ReceiveError::Write)
-    }
-
-    fn writers(&self) -> Arc<Writers> {
-        Arc::clone(&self.0.lock().unwrap_or_else(PoisonError::into_inner).writers)
-    }
-
-    fn quota(&self) -> Option<Arc<Quota>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).quota.clone()
-    }
-}
-
-pub(super) async fn next(talk: &Talk) -> Result<TransferMessage, ReceiveError> {
-    match tokio::time::timeout(SILENCE, talk.next()).await {
-        Err(_) => Err(ReceiveError::Gone(Lost::Unreachable)),
-        Ok(message) => Ok(message?),
-    }
-}
-
-/// Admits a sender or refuses it.
-async fn meet(talk: &Talk, door: &SecretDoor) -> Result<(), ReceiveError> {
-    // One who looks for our best address knocks first.
-    let meeting = loop {
-        match next(talk).await? {
-            TransferMessage::Alive => {}
-            TransferMessage::Hello { meeting } => break meeting,
-            _ => return Err(ReceiveError::Foreign),
-        }
-    };
-    admit(talk, door, &meeting, false).await
-}
-
-/// Answers the other side's half of the key exchange; `sends`: we are the sender.
-/// Whether its code is right shows in its next message.
-pub(super) async fn admit(
-    talk: &Talk,
-    door: &SecretDoor,
-    meeting: &[u8],
-    sends: bool,
-) -> Result<(), ReceiveError> {
-    match door.code() {
-        Some(code) if !meeting.is_empty() => {
-            let counted = door.count_guess(talk.connection.peer().ip());
-            counted.map_err(|GuessesExhausted| ReceiveError::Guesses)?;
-            let (ours, told) = Meeting::new(code, sends);
-            let keys = ours.finish(meeting).ok_or(ReceiveError::Foreign)?;
-            talk.put(&TransferMessage::Meeting { told }).await?;
-            talk.seal(keys).await;
-            Ok(())
-        }
-        None if meeting.is_empty() => Ok(()),
-        _ => Err(ReceiveError::OneCode),
-    }
-}
-
-/// Receives a sender's offer.
-pub(super) async fn offered(
-    talk: &Talk,
-    mut door: Option<&SecretDoor>,
-) -> Result<Vec<OfferEntry>, ReceiveError> {
-    let (mut all, mut names) = (Vec::new(), 0);
-    loop {
-        let message = next(talk).await?;
-        // The first message that could be read: the other side knows the code.
-        if let Some(door) = door.take() {
-            door.opened(talk.connection.peer().ip());
-        }
-        match message {
-            TransferMessage::Offer(entries) => {
-                names += entries.iter().map(|entry| entry.name.len()).sum::<usize>();
-                all.extend(entries);
-            }
-            TransferMessage::Offered { entries }
-                if entries as usize == all.len() && entries > 0 =>
-            {
-                return Ok(all);
-            }
-            TransferMessage::Stopped { why } => return Err(ReceiveError::Stopped(why)),
-            TransferMessage::Alive => {}
-            _ => return Err(ReceiveError::Foreign),
-        }
-        if all.len() > ENTRIES || names > NAMES {
-            return Err(ReceiveError::Foreign);
         }
     }
 }

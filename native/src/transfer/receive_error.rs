@@ -64,3 +64,8 @@ impl ReceiveError {
         }
     }
 }
+
+/// True when the disk, or what may be stored, is full.
+pub(super) fn is_full(why: &io::Error) -> bool {
+    matches!(why.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+}

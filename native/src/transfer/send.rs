@@ -11,6 +11,7 @@ use servent_core::unicast::UnicastPayload;
 use thiserror::Error;
 
 use super::ahead::{Ahead, Next};
+use super::grouped::{GroupedFiles, ReadFile};
 use super::message::{TransferMessage, number};
 use super::offer::{Lacking, Offer, OfferEntry, Source, said};
 use super::proof::ProofKey;
@@ -250,7 +251,12 @@ impl Sending<'_> {
 
     /// Sends what is missing.
     async fn files(&mut self, told: &mut impl FnMut(TransferProgress)) -> Result<(), SendFailure> {
+        let mut small = self.small_files();
         for (at, entry) in self.offer.entries().iter().enumerate() {
+            if let Some(read) = self.meanwhile(small.take(at), told).await? {
+                self.small((at, entry), read, told).await?;
+                continue;
+            }
             let (from, hash) = match self.there.remove(&at) {
                 Some(Start::Whole | Start::Lacks) => continue,
                 _ if entry.is_folder() => continue,
@@ -269,6 +275,71 @@ impl Sending<'_> {
             told(TransferProgress::Lacks(lacking.clone()));
         }
         self.say(TransferMessage::Done.encode().into(), told).await
+    }
+
+    /// The small files of which the receiver has nothing.
+    fn small_files(&self) -> GroupedFiles {
+        let mut small = GroupedFiles::default();
+        for (at, entry) in self.offer.entries().iter().enumerate() {
+            if !entry.is_folder() && !self.there.contains_key(&at) {
+                small.add(at, self.offer.source(at), entry.length);
+            }
+        }
+        small
+    }
+
+    /// Sends a file that was read as a whole.
+    async fn small(
+        &mut self,
+        (at, entry): (usize, &OfferEntry),
+        read: io::Result<Option<ReadFile>>,
+        told: &mut impl FnMut(TransferProgress),
+    ) -> Result<(), SendFailure> {
+        let file = match read {
+            Ok(Some(file)) => file,
+            Ok(None) => return self.lacks(at, None, told).await,
+            Err(why) => return self.lacks(at, Some(why), told).await,
+        };
+        let begin = TransferMessage::Begin { entry: number(at), from: 0 };
+        self.say(begin.encode().into(), told).await?;
+        told(TransferProgress::Begun { entry: at, from: 0 });
+        let mut so_far = 0;
+        self.data(at, file.messages, &mut so_far, told).await?;
+        let length = entry.length.unwrap_or(so_far);
+        self.end(at, (0, length), file.sum, told).await
+    }
+
+    /// Sends data messages.
+    async fn data(
+        &mut self,
+        at: usize,
+        messages: Vec<UnicastPayload>,
+        so_far: &mut u64,
+        told: &mut impl FnMut(TransferProgress),
+    ) -> Result<(), SendFailure> {
+        for message in messages {
+            let bytes = message.len() as u64 - 1;
+            *so_far += bytes;
+            self.say(message, told).await?;
+            if let Some(pause) = self.rate.as_ref().map(|Rate(pace)| pace.after(bytes)) {
+                self.meanwhile(tokio::time::sleep(pause), told).await?;
+            }
+            told(TransferProgress::Bytes { entry: at, so_far: *so_far });
+        }
+        Ok(())
+    }
+
+    /// Says that all of a file was sent.
+    async fn end(
+        &mut self,
+        entry: usize,
+        (from, length): (u64, u64),
+        sum: [u8; 32],
+        told: &mut impl FnMut(TransferProgress),
+    ) -> Result<(), SendFailure> {
+        let carried = Carried { entry, length, carried: length - from, sum, file: None };
+        self.pending.insert(entry, carried);
+        self.say(TransferMessage::End { length, sum }.encode().into(), told).await
     }
 
     /// Sends a file from its starting offset to its end.
@@ -292,20 +363,9 @@ impl Sending<'_> {
                 Ok(Next::Changed) => return self.lacks(at, None, told).await,
                 Err(why) => return self.lacks(at, Some(why), told).await,
             };
-            for message in messages {
-                let bytes = message.len() as u64 - 1;
-                so_far += bytes;
-                self.say(message, told).await?;
-                if let Some(pause) = self.rate.as_ref().map(|Rate(pace)| pace.after(bytes)) {
-                    self.meanwhile(tokio::time::sleep(pause), told).await?;
-                }
-                told(TransferProgress::Bytes { entry: at, so_far });
-            }
+            self.data(at, messages, &mut so_far, told).await?;
         };
-        let carried =
-            Carried { entry: at, length: so_far, carried: so_far - from, sum, file: None };
-        self.pending.insert(at, carried);
-        self.say(TransferMessage::End { length: so_far, sum }.encode().into(), told).await
+        self.end(at, (from, so_far), sum, told).await
     }
 
     /// Opens a file where it goes on; `None` when it is another one than was

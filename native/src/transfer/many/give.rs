@@ -11,8 +11,8 @@ use servent_core::swarm;
 use servent_core::wire::pdtp::Hash;
 use tokio::sync::watch;
 
+use super::super::greet::{admit, next};
 use super::super::message::{Label, TransferMessage};
-use super::super::receive::{admit, next};
 use super::super::refusal::fail;
 use super::super::secret::SecretDoor;
 use super::super::talk::Talk;

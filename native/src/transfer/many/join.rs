@@ -12,10 +12,10 @@ use servent_core::wire::pdtp::{Hash, url_of};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc::unbounded_channel;
 
+use super::super::greet::{next, offered};
 use super::super::inbox::TransferInbox;
 use super::super::message::{Label, TransferMessage};
 use super::super::offer::ENTRIES;
-use super::super::receive::{next, offered};
 use super::super::refusal::fail;
 use super::super::secret::{Meeting, TransferCode};
 use super::super::talk::Talk;

@@ -24,8 +24,8 @@ use tokio::time::timeout;
 
 use self::carry::carry;
 pub(super) use self::part::{STREAM, StreamPart};
+use super::greet::admit;
 use super::message::TransferMessage;
-use super::receive::admit;
 use super::receive_error::ReceiveError;
 use super::refusal::fail;
 use super::secret::{Meeting, SecretDoor, TransferCode};
