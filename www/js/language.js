@@ -2,10 +2,14 @@
 import { speakIn } from '#lab/strings.js';
 import { recall, remember } from '#lab/theme.js';
 
-/** Languages there are, each loaded when it is wanted; English is always here. @type {Record<string, () => Promise<import('#lab/strings.js').Tongue|null>>} */
+/** Languages a person chooses among, each by what its speakers call it. @type {Record<string, string>} */
+export const LANGUAGES = { en: 'English', de: 'Deutsch', es: 'Español', fr: 'Français' };
+/** How each is loaded, when it is wanted; English is always here. @type {Record<string, () => Promise<import('#lab/strings.js').Tongue|null>>} */
 const TONGUES = {
   en: async () => null,
   de: async () => (await import('#lab/strings/de.js')).de,
+  es: async () => (await import('#lab/strings/es.js')).es,
+  fr: async () => (await import('#lab/strings/fr.js')).fr,
   ...Object.fromEntries(['xa', 'xb'].map((id) => [id, async () => (await import('#lab/strings/pseudo.js')).pseudo(id)])),
 };
 /** Those that are read from right to left. Pictures and time stay as they are: their axes are no sentences. */
@@ -40,9 +44,6 @@ export const speaksOtherwise = (fragment) => known(named(fragment)) && named(fra
 
 /** What is spoken. */
 export const language = () => now;
-
-/** The other language: what it is written as, in short. */
-export const otherLanguage = () => (now === 'de' ? 'en' : 'de');
 
 /** Speaks another language from the next loading on. @param {string} id */
 export function chooseLanguage(id) {

@@ -15,7 +15,7 @@ import { embedAsWanted, isEmbedded, snippet, tellParent } from '#lab/embed.js';
 import { Fold } from '#lab/fold.js';
 import { hide, isHidden } from '#lab/session/future.js';
 import { listen, sheet } from '#lab/keys.js';
-import { chooseLanguage, otherLanguage, speakAsWanted, speaksOtherwise } from '#lab/language.js';
+import { LANGUAGES, chooseLanguage, language, speakAsWanted, speaksOtherwise } from '#lab/language.js';
 import { Classroom } from '#lab/lesson/lesson.js';
 import { lessonList } from '#lab/lesson/list.js';
 import { beginInPlatform, lessonInPackage } from '#lab/lesson/platform.js';
@@ -224,20 +224,22 @@ class ServentLab extends HTMLElement {
         tool('save', 'save', (e) => openMenu(e.currentTarget, t('tool.save'), [...kinds.map((kind) => ({ text: t(`tool.save.${kind}`), run: () => this.#save(kind) })), { text: t('tool.save.class'), run: () => this.#copyClassLink() }, { text: t('tool.save.embed'), run: () => this.#copyEmbed() }]), 'rare'),
         tool('lessons', 'lesson', () => lessonList(this.room)), this.projector, this.futureButton, this.themeButton, this.#language(), tool('link', 'link', () => this.#copyLink()), tool('help', 'help', () => sheet(session))));
     this.menu = new Fold('menu', more, {}, icon('logo'), this.here = el('span'));
-    this.menu.over('[data-tool="theme"], [data-tool="save"]');
+    this.menu.over('[data-tool="theme"], [data-tool="save"], [data-tool="language"]');
     const title = new Fold('story', this.story, {}, this.named = el('span'));
     return el('header', { class: 'lab-head' }, el('h1', { class: 'brand' }, icon('logo'), t('app.title')), this.menu.button, title.button, more);
   }
 
-  /** The way to the other language, written in it. */
+  /** The way to the other languages, each written in itself. */
   #language() {
-    const other = otherLanguage();
-    const change = async () => {
-      chooseLanguage(other);
+    const change = async (/** @type {string} */ id) => {
+      chooseLanguage(id);
       await this.address.keep();
       location.reload();
     };
-    return el('button', { class: 'button plain language', type: 'button', lang: other, 'aria-label': `${other.toUpperCase()}: ${t('tool.language')}`, title: t('tool.language'), data: { tool: 'language' }, on: { click: change } }, other.toUpperCase());
+    const now = language();
+    const label = `${t('tool.language')}: ${LANGUAGES[now] ?? now}`;
+    const items = Object.entries(LANGUAGES).map(([id, text]) => ({ text, lang: id, chosen: id === now, run: () => change(id) }));
+    return el('button', { class: 'button plain language', type: 'button', 'aria-haspopup': 'menu', 'aria-label': label, title: label, data: { tool: 'language' }, on: { click: (/** @type {any} */ e) => openMenu(e.currentTarget, t('tool.language'), items) } }, now.toUpperCase());
   }
 
   /** A servent in this page, beside the lab. */

@@ -5,12 +5,12 @@ import { el } from '#lab/dom.js';
  * A menu at a button.
  * @param {Element} anchor
  * @param {string} label
- * @param {{text: string, key?: string, run: () => void}[]} items
+ * @param {{text: string, key?: string, lang?: string, chosen?: boolean, run: () => void}[]} items `chosen`: one of several, and whether it is the one
  */
 export function openMenu(anchor, label, items) {
   const menu = el('div', { class: 'menu', popover: 'auto', role: 'menu', 'aria-label': label },
-    ...items.map(({ text, key, run }) => el('button', {
-      type: 'button', role: 'menuitem', tabindex: '-1',
+    ...items.map(({ text, key, lang, chosen, run }) => el('button', {
+      type: 'button', role: chosen === undefined ? 'menuitem' : 'menuitemradio', tabindex: '-1', lang, 'aria-checked': chosen === undefined ? undefined : String(chosen),
       on: { click: () => { menu.hidePopover(); run(); } },
     }, el('span', { text }), key ? el('kbd', { text: key, 'aria-hidden': 'true' }) : null)));
   menu.addEventListener('keydown', (/** @type {KeyboardEvent} */ event) => {

@@ -1,5 +1,5 @@
 /**
- * Every sentence of the page, in English. German is beside it (`de.js`), with
+ * Every sentence of the page, in English. Those of the other languages are beside it (`de.js`, `es.js`, `fr.js`), with
  * the same keys and arguments. The core gives keys and arguments; a sentence is text with
  * `{argument}` marks, or a function of the arguments.
  */
@@ -65,7 +65,7 @@ const PAGE = {
   'tool.link.done': 'Link copied. It leads to this very moment.',
   'tool.link.shown': 'The link is in the address bar.',
   'tool.help': 'Keys and signs',
-  'tool.language': 'Deutsch',
+  'tool.language': 'Language',
   'tool.close': 'Close',
   'who.servent': 'the servent',
 

@@ -54,7 +54,7 @@ export const page = {
   'tool.link.done': 'Link kopiert. Er führt genau in diesen Moment.',
   'tool.link.shown': 'Der Link steht in der Adresszeile.',
   'tool.help': 'Tasten und Zeichen',
-  'tool.language': 'English',
+  'tool.language': 'Sprache',
   'tool.close': 'Schließen',
   'who.servent': 'der Servent',
 

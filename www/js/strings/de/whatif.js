@@ -1,4 +1,4 @@
-/** Die Sätze für Fragen an eine Aufzeichnung. */
+/** The sentences for questions to a recording, in German. */
 
 /** @type {import('./words.js').Sentences} */
 export const whatif = {

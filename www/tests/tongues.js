@@ -1,0 +1,18 @@
+/** The languages of the page other than English, and what tells that a sentence of one was left in English. */
+import { de } from '../js/strings/de.js';
+import { es } from '../js/strings/es.js';
+import { fr } from '../js/strings/fr.js';
+
+export const TONGUES = [de, es, fr];
+
+/** Words of English that no language of the page has. */
+const COMMON = 'the|and|of|is|are|it|its|with|from|to|by|for|that|this|have|not|which|who|what|when|nobody|somebody|asks?|gets?|line|piece|nothing';
+/** The same and more, for one language: French has some of them. @type {Record<string, RegExp>} */
+export const ENGLISH = {
+  de: new RegExp(`\\b(${COMMON}|has|place|message)\\b`, 'i'),
+  es: new RegExp(`\\b(${COMMON}|place|message)\\b`, 'i'),
+  fr: new RegExp(`\\b(${COMMON}|has)\\b`, 'i'),
+};
+
+/** A sentence without what it quotes: a request, or what is searched for. @param {string} sentence */
+export const quoteless = (sentence) => sentence.replace(/„[^“]*“|«[^»]*»|: [A-Z]+ \/.*/g, '');
