@@ -15,8 +15,8 @@
 //! |---|---|---|
 //! | a whole servent | [`node::Node`] | the loop below; [`host`], its contract with the host |
 //! | only the upload queue | [`queue::server::QueueServer`], [`queue::client::QueueClient`] | `examples/queue_alone.rs` |
-//! | reliable messages over datagrams | [`unicast::Endpoint`] | [`wire::unicast`] for its bytes |
-//! | the overlay's routing | [`routing::Router`] | [`wire::gnutella`] for its bytes |
+//! | reliable messages over datagrams | [`unicast::Endpoint`] | `examples/messages_over_udp.rs`; [`wire::unicast`] for its bytes |
+//! | the overlay's routing | [`routing::Router`] | `examples/search_in_an_overlay.rs`; [`wire::gnutella`] for its bytes |
 //! | a swarm | [`swarm::Manager`], [`swarm::client::SwarmClient`] | [`wire::pdtp`] for its bytes |
 //! | to read or write a format | [`wire`] | [`wire::http`], [`wire::queue`] and those above |
 //! | to run a recording again | [`trace::replay::Replay`] | `examples/replay_a_tape.rs` |

@@ -38,7 +38,7 @@ mod words;
 pub use self::frame::{Framer, MessageFrameError};
 pub use self::handshake::{HandshakeOffer, HandshakeReply, Hello};
 pub use self::header::{MessageHeader, MessageKind};
-pub use self::hit::QueryHit;
+pub use self::hit::{HitBuilder, Quality, QueryHit};
 pub use self::message::{MessageBody, OverlayMessage, PayloadError};
 pub use self::ping::{Bye, Ping, Pong};
 pub use self::push::Push;
@@ -52,7 +52,7 @@ pub use self::{
     frame::{FrameLimits, MessageFrame},
     handshake::parse_tries,
     header::HEADER,
-    hit::{HitBuilder, HitResult, Quality},
+    hit::HitResult,
     keywords::{Keywords, KeywordsError, KeywordsLimits, keyword_hash},
     ping::code,
     qrp::Compressor,
