@@ -53,7 +53,7 @@ impl InboxFolder {
         reserve: u64,
     ) -> io::Result<(Arc<Self>, InboxUsage)> {
         fs::create_dir_all(dir)?;
-        let dir = fs::canonicalize(dir)?;
+        let dir = dunce::canonicalize(dir)?;
         for entry in fs::read_dir(&dir)? {
             let entry = entry?;
             let name = entry.file_name();

@@ -17,6 +17,7 @@ mod tidy;
 mod tree;
 mod types;
 mod wasm;
+mod wine;
 
 use clap::{Parser, Subcommand};
 

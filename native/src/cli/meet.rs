@@ -1,11 +1,11 @@
 //! `servent meet`: a place at which two who cannot reach each other meet.
 
-use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
 use clap::Args;
 use serde_json::json;
+use servent::sys::is_port_in_use;
 use servent::unicast::{Config, DoorLimits, Endpoint, EndpointOptions, MEET_PORT};
 use servent_core::meet::{self, PlaceCounters};
 use tokio::net::TcpListener;
@@ -199,10 +199,7 @@ impl MeetArgs {
 /// Listens for those whose network blocks UDP.
 async fn door(at: SocketAddr) -> Result<TcpListener, Failure> {
     TcpListener::bind(at).await.map_err(|why| {
-        let exit = match why.kind() {
-            io::ErrorKind::AddrInUse => Exit::PortInUse,
-            _ => Exit::Network,
-        };
+        let exit = if is_port_in_use(&why) { Exit::PortInUse } else { Exit::Network };
         Failure::new(exit, format!("cannot listen on TCP {at}: {}", error_text(&why)))
             .next("end what listens there, or choose another port with --listen")
     })

@@ -61,6 +61,7 @@ use std::process::ExitCode;
 
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use servent::DamagedState;
+use servent::sys::is_closed_pipe;
 use tracing_subscriber::EnvFilter;
 
 use self::failed::FactOutput;
@@ -336,7 +337,7 @@ pub(crate) fn print(text: impl AsRef<[u8]>) -> Result<(), Failure> {
         out.write_all(text.as_ref()).and_then(|()| out.flush())
     });
     match written {
-        Err(e) if e.kind() != io::ErrorKind::BrokenPipe => {
+        Err(e) if !is_closed_pipe(&e) => {
             Err(Failure::file("write to", std::path::Path::new("standard output"), &e))
         }
         _ => Ok(()),

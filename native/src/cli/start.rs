@@ -10,6 +10,7 @@ use clap::Args;
 use servent::Origins;
 use servent::error::{RunError, StartError, StoreFailure};
 use servent::sys::OwnerOnly as _;
+use servent::sys::is_port_in_use;
 use tokio::net::TcpListener;
 use tokio::runtime::{self, Runtime};
 
@@ -243,7 +244,7 @@ pub(crate) async fn lab(config: &Config) -> Result<Option<(TcpListener, LabDoor)
     let (what, other) =
         if room { ("page", "--page ADDRESS") } else { ("lab", "--lab ADDRESS, or --lab off") };
     let failed = |e: io::Error| {
-        if e.kind() == io::ErrorKind::AddrInUse {
+        if is_port_in_use(&e) {
             return Failure::new(
                 Exit::PortInUse,
                 format!("the {what}'s port {} is in use", at.port()),

@@ -14,9 +14,9 @@ use crate::exit::{Exit, Failure, error_text};
 /// # Errors
 /// It is not meant, or there is no terminal to ask on.
 pub(super) fn ask(folders: &[PathBuf], yes: bool) -> Result<(), Failure> {
-    let home = BaseDirs::new().and_then(|dirs| dirs.home_dir().canonicalize().ok());
+    let home = BaseDirs::new().and_then(|dirs| dunce::canonicalize(dirs.home_dir()).ok());
     let wide = folders.iter().find_map(|folder| {
-        let folder = folder.canonicalize().ok()?;
+        let folder = dunce::canonicalize(folder).ok()?;
         is_wide(&folder, home.as_deref()).then_some(folder)
     });
     let Some(folder) = wide.filter(|_| !yes) else { return Ok(()) };

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
 
+use crate::sys::is_port_in_use;
 use servent_core::node::{Config, Input, Node};
 use servent_core::trace::NodeId;
 use servent_core::trace::tape::Start;
@@ -185,10 +186,11 @@ fn bind(options: &ServentOptions) -> Result<Vec<TcpListener>, StartError> {
 /// Binds the datagram socket.
 fn bind_datagrams(options: &Datagrams) -> Result<Box<Messaging>, StartError> {
     let Datagrams { listen: at, only, loss, seed, .. } = *options;
-    let socket = UdpEndpoint::bind((at, only), loss, seed).map_err(|why| match why.kind() {
-        std::io::ErrorKind::AddrInUse => StartError::UdpPortInUse { at },
-        _ => StartError::Udp { at, why },
-    })?;
+    let socket =
+        UdpEndpoint::bind((at, only), loss, seed).map_err(|why| match is_port_in_use(&why) {
+            true => StartError::UdpPortInUse { at },
+            false => StartError::Udp { at, why },
+        })?;
     let shared = Arc::new(SharedEndpoint::new(socket.local(), options));
     Ok(Box::new(Messaging::new(socket, options.config.clone(), shared)))
 }

@@ -31,6 +31,7 @@ use axum::middleware;
 use axum::response::{Html, IntoResponse as _, Response};
 use axum::routing::{get, post};
 use servent::driver::Handle;
+use servent::sys::is_port_in_use;
 use tokio::net::TcpListener;
 
 pub(crate) use self::control::serve as control;
@@ -88,7 +89,7 @@ impl Hub {
 /// Listens at `at`. Unless the port was `chosen`, the next free one will do.
 pub(crate) async fn listen(at: SocketAddr, chosen: bool) -> io::Result<TcpListener> {
     match TcpListener::bind(at).await {
-        Err(e) if e.kind() == io::ErrorKind::AddrInUse && !chosen => {
+        Err(e) if is_port_in_use(&e) && !chosen => {
             for port in (at.port()..).skip(1).take(NEXT_PORTS) {
                 if let Ok(listener) = TcpListener::bind(SocketAddr::new(at.ip(), port)).await {
                     return Ok(listener);

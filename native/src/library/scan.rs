@@ -81,7 +81,7 @@ impl Share {
             let root = Root::open(path).map_err(failed)?;
             return Ok(Self { root: Arc::new(root), only: None });
         }
-        let whole = path.canonicalize().map_err(failed)?;
+        let whole = dunce::canonicalize(path).map_err(failed)?;
         let (Some(dir), Some(name)) = (whole.parent(), whole.file_name()) else {
             return Err(failed(io::ErrorKind::InvalidInput.into()));
         };

@@ -104,7 +104,7 @@ impl Shares {
     /// # Errors
     /// It was not shared.
     pub(super) fn remove(&mut self, path: &Path) -> Result<(PathBuf, ShareOutcome), ShareError> {
-        let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let path = dunce::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let before = self.present.len() + self.absent.len();
         self.present.retain(|share| share.path() != path);
         self.absent.retain(|absent| *absent != path);

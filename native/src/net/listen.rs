@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use crate::sys::is_port_in_use;
 use servent_core::id::ConnId;
 use socket2::{Domain, Protocol, Socket, Type};
 use tokio::net::{TcpListener, TcpStream};
@@ -32,9 +33,9 @@ pub(crate) fn bind(addrs: &[SocketAddr]) -> Result<Vec<TcpListener>, StartError>
         .iter()
         .map(|&at| {
             let beside = addrs.iter().any(|a| a.is_ipv4() && a.port() == at.port());
-            bind_one(at, beside && at.port() != 0).map_err(|why| match why.kind() {
-                io::ErrorKind::AddrInUse => StartError::PortInUse { at },
-                _ => StartError::Listen { at, why },
+            bind_one(at, beside && at.port() != 0).map_err(|why| match is_port_in_use(&why) {
+                true => StartError::PortInUse { at },
+                false => StartError::Listen { at, why },
             })
         })
         .collect()

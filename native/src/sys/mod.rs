@@ -23,7 +23,9 @@ pub use self::system::console::{Hidden, Interrupts, input, is_device, output, te
 pub use self::system::control::{ControlListener, ControlSocket, ControlStream};
 pub use self::system::files::{OwnerOnly, is_same_file, open_log, rename_new};
 pub use self::system::machine::{browser, machine_name};
+pub use self::system::sockets::{is_closed_pipe, is_port_in_use};
 
+pub(crate) use self::system::batches::Batches;
 pub(crate) use self::system::beneath::Root;
 pub(crate) use self::system::files::{
     FileAt, allocated, file_number, free_at, free_behind, is_executable, is_refused_link,

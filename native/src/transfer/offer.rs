@@ -146,7 +146,9 @@ impl Offer {
             let read = |why| OfferError::Read { path: path.clone(), why };
             let name = match path.file_name() {
                 Some(name) => name.to_owned(),
-                None => path.canonicalize().map_err(read)?.file_name().unwrap_or_default().into(),
+                None => {
+                    dunce::canonicalize(path).map_err(read)?.file_name().unwrap_or_default().into()
+                }
             };
             let name = PathBuf::from(name);
             let mut n = 1;

@@ -221,7 +221,7 @@ fn a_disk_that_is_full_keeps_what_has_come() {
     let script = format!(
         "mount -t tmpfs -o size=1m none small && '{}' get http://{}/get/0/big -o small/big --state get; \
          code=$?; ls small >&2; exit $code",
-        env!("CARGO_BIN_EXE_servent"),
+        program::program().display(),
         running.at,
     );
     let mut command = std::process::Command::new("unshare");

@@ -33,6 +33,15 @@ fn names(place: &Place) -> Vec<String> {
     entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
 }
 
+/// Becomes true when this is dropped.
+struct SetWhenDropped<'a>(&'a AtomicBool);
+
+impl Drop for SetWhenDropped<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// More first words than there are places, again and again: they take none.
 #[test]
 fn first_words_of_strangers_make_no_file_and_take_no_place() {
@@ -59,9 +68,9 @@ fn first_words_of_strangers_make_no_file_and_take_no_place() {
                 program::pause(std::time::Duration::from_millis(20));
             }
         });
-        let sent = send(&place, at, "shared/film");
-        over.store(true, Ordering::Relaxed);
-        sent
+        // Also when it fails: otherwise the thread, and with it the test, would never end.
+        let _over = SetWhenDropped(&over);
+        send(&place, at, "shared/film")
     });
     assert!(sent.status.success(), "{}", String::from_utf8_lossy(&sent.stderr));
     assert_same(&place.path("inbox/film"), &bytes);

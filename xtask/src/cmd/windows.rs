@@ -2,22 +2,21 @@
 
 use std::fs;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 
 use crate::machine;
 use crate::paths;
 use crate::run::{Tool, cargo};
+use crate::wine;
 
 /// What the program for Windows is built for.
 const TARGET: &str = "x86_64-pc-windows-gnu";
 /// The C compiler for it.
 const COMPILER: &str = "x86_64-w64-mingw32-gcc";
-/// Names under which wine may be installed.
-const WINE: [&str; 3] = ["wine64", "wine", "wine64-stable"];
-/// Where Debian has it without a name on the path.
-const DEBIAN_WINE: &str = "/usr/lib/wine/wine64";
+/// Tests that ask for what only Linux has, each with its reason.
+const LINUX_ONLY: &str = "native/tests/linux-only.txt";
 
-/// Build the program for Windows.
+/// Build the program for Windows, or test it.
 ///
 /// Leaves `dist/servent.exe`. The compiler's target, and as root the C compiler
 /// of mingw-w64, are installed if they are missing. Where wine is installed the
@@ -27,6 +26,15 @@ pub(crate) struct Args {
     /// Only check that it compiles.
     #[arg(long)]
     check: bool,
+    /// Run the tests of the program with the one for Windows, under wine: peers, clients
+    /// and servers of the tests stay programs of Linux. Installs wine as root.
+    ///
+    /// Left out are those that `native/tests/linux-only.txt` names, with its reasons.
+    #[arg(long, conflicts_with = "check")]
+    test: bool,
+    /// With `--test`: only tests whose names contain one of these.
+    #[arg(requires = "test")]
+    names: Vec<String>,
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
@@ -37,18 +45,29 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     if args.check {
         return cargo().words("check --package servent --target").arg(TARGET).run();
     }
+    if args.test {
+        return test(&args.names);
+    }
     cargo().words("build --profile dist --package servent --target").arg(TARGET).run()?;
     let program = paths::root().join("dist/servent.exe");
     fs::create_dir_all(paths::root().join("dist"))?;
     fs::copy(paths::target().join(TARGET).join("dist/servent.exe"), &program)?;
     println!("{:>9} {}", fs::metadata(&program)?.len(), paths::shown(&program));
-    let wine = machine::find(&WINE).unwrap_or_else(|| DEBIAN_WINE.into());
-    if wine.is_file() {
-        let said = Tool::new(&wine).env("WINEDEBUG", "-all").arg(&program).arg("--version");
-        match said.quiet() {
-            Ok(said) => println!("under wine: {}", said.trim()),
-            Err(why) => println!("does not start under this wine (docs/systems.md): {why}"),
-        }
+    if wine::find().is_some() {
+        let script = wine::script(&program, COMPILER)?;
+        println!("under wine: {}", Tool::new(script).arg("--version").quiet()?.trim());
     }
     Ok(())
+}
+
+fn test(names: &[String]) -> Result<()> {
+    cargo().words("build --package servent --target").arg(TARGET).run()?;
+    let program = paths::target().join(TARGET).join("debug/servent.exe");
+    let script = wine::script(&program, COMPILER)?;
+    let tests = cargo().words("test --workspace --no-fail-fast --test program --test journeys --");
+    let left_out = fs::read_to_string(paths::root().join(LINUX_ONLY)).context(LINUX_ONLY)?;
+    let left_out = left_out.lines().filter(|line| !line.starts_with('#'));
+    let left_out = left_out.filter_map(|line| line.split_whitespace().next());
+    let tests = left_out.fold(tests, |tests, name| tests.arg("--skip").arg(name));
+    names.iter().fold(tests, Tool::arg).env("SERVENT_PROGRAM", script).run()
 }

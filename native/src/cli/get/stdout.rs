@@ -6,6 +6,7 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 
+use servent::sys::is_closed_pipe;
 use servent::sys::{self, is_device};
 use tokio::sync::oneshot;
 
@@ -93,7 +94,7 @@ impl Pour {
     pub(super) async fn ended(&mut self) -> Result<PourEnd, Failure> {
         match (&mut self.end).await {
             Ok(Ok(())) => Ok(PourEnd::Whole),
-            Ok(Err(e)) if e.kind() == io::ErrorKind::BrokenPipe => Ok(PourEnd::Unwanted),
+            Ok(Err(e)) if is_closed_pipe(&e) => Ok(PourEnd::Unwanted),
             Ok(Err(e)) => {
                 let what = format!("cannot write to {}: {}", self.to.name(), error_text(&e));
                 Err(Failure::new(Exit::Disk, what).mend(&e))

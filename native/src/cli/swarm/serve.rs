@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use servent::swarm::{CHUNK, CoordinatorServer, ServeOptions, serve};
+use servent::sys::is_port_in_use;
 use servent_core::wire::pdtp::PORT;
 use tokio::net::TcpListener;
 
@@ -174,8 +175,7 @@ fn configure(common: &Common, arguments: &SwarmServeArgs) -> Result<Config, Fail
 async fn listen(metrics: Option<SocketAddr>) -> Result<Option<TcpListener>, Failure> {
     let Some(at) = metrics else { return Ok(None) };
     let listener = lab::listen(at, true).await.map_err(|why| {
-        let in_use = why.kind() == std::io::ErrorKind::AddrInUse;
-        let exit = if in_use { Exit::PortInUse } else { Exit::Network };
+        let exit = if is_port_in_use(&why) { Exit::PortInUse } else { Exit::Network };
         Failure::new(exit, format!("cannot serve metrics on {at}: {}", error_text(&why)))
             .next("choose another address with --metrics")
     })?;

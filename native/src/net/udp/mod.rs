@@ -8,13 +8,13 @@ use std::io::{self, IoSliceMut};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
 
 use bytes::{Buf as _, Bytes, BytesMut};
-use quinn_udp::{BATCH_SIZE, RecvMeta, Transmit, UdpSocketState};
+use quinn_udp::{BATCH_SIZE, RecvMeta, Transmit};
 use servent_core::rng::Rng;
 use socket2::{Domain, Protocol, Socket as RawSocket, Type};
 use tokio::io::Interest;
 use tokio::net::UdpSocket;
 
-use crate::sys::{MANY, connect_anew, send_many};
+use crate::sys::{Batches, MANY, connect_anew, send_many};
 
 pub use self::counters::SocketCounters;
 pub use self::loss::{LossRate, NoLoss};
@@ -50,7 +50,7 @@ impl Train {
 /// The socket and what waits to be sent.
 pub(crate) struct UdpEndpoint {
     udp: UdpSocket,
-    state: UdpSocketState,
+    batches: Batches,
     local: SocketAddr,
     v6: bool,
     loss: LossRate,
@@ -90,12 +90,12 @@ impl UdpEndpoint {
         if let Some(peer) = only {
             raw.connect(&peer.into())?; // Only a connected socket reports refusals.
         }
-        let state = UdpSocketState::new((&raw).into())?;
+        let batches = Batches::new(&raw)?;
         let udp = UdpSocket::from_std(raw.into())?;
         let local = udp.local_addr()?;
         Ok(Self {
             udp,
-            state,
+            batches,
             local,
             v6: at.is_ipv6(),
             loss,
@@ -140,13 +140,13 @@ impl UdpEndpoint {
                 self.inward[i] = self.fresh();
             }
         }
-        let Self { udp, state, inward, metas, .. } = self;
+        let Self { udp, batches, inward, metas, .. } = self;
         let received = udp.try_io(Interest::READABLE, || {
             let mut buffers = inward.iter_mut();
             let mut slices: [IoSliceMut<'_>; BATCH_SIZE] = std::array::from_fn(|_| {
                 IoSliceMut::new(buffers.next().map_or(&mut [], |buffer| &mut buffer[..]))
             });
-            state.recv((&*udp).into(), &mut slices, metas)
+            batches.receive(udp, &mut slices, metas)
         });
         let count = match received {
             Ok(count) => count,
@@ -235,7 +235,7 @@ impl UdpEndpoint {
 
     /// Sends what the socket accepts now; the rest waits.
     pub(crate) fn flush(&mut self) {
-        let most = self.state.max_gso_segments();
+        let most = self.batches.most();
         while !self.outward.is_empty() {
             match self.flush_singles() {
                 Ok(0) => {}
@@ -260,8 +260,8 @@ impl UdpEndpoint {
                 src_ip: None,
             };
             let count = length.div_ceil(*segment);
-            let Self { udp, state, .. } = &*self;
-            let sent = udp.try_io(Interest::WRITABLE, || state.try_send((&*udp).into(), &transmit));
+            let Self { udp, batches, .. } = &*self;
+            let sent = udp.try_io(Interest::WRITABLE, || batches.send(udp, &transmit));
             match sent {
                 Ok(()) => {
                     self.counters.send_calls += 1;

@@ -1,5 +1,6 @@
 //! Linux.
 
+pub(super) mod batches;
 pub(super) mod beneath;
 pub(super) mod console;
 pub(super) mod control;

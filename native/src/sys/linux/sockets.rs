@@ -36,6 +36,16 @@ pub(crate) fn connect_anew(udp: &UdpSocket, peer: SocketAddr) -> io::Result<()> 
     Ok(rustix::net::connect_unspec(udp).and_then(|()| rustix::net::connect(udp, &peer))?)
 }
 
+/// True for the error that another program has the port.
+pub fn is_port_in_use(why: &io::Error) -> bool {
+    why.kind() == io::ErrorKind::AddrInUse
+}
+
+/// True when the program that reads what we write has gone.
+pub fn is_closed_pipe(why: &io::Error) -> bool {
+    why.kind() == io::ErrorKind::BrokenPipe
+}
+
 /// True for the error that too many files are open.
 pub(crate) fn has_no_descriptor(why: &io::Error) -> bool {
     matches!(Errno::from_io_error(why), Some(Errno::MFILE | Errno::NFILE))

@@ -20,7 +20,7 @@ pub(crate) struct Root {
 impl Root {
     /// Opens a folder.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
-        let path = path.canonicalize()?;
+        let path = dunce::canonicalize(path)?;
         Ok(Self { dir: Dir::open_ambient_dir(&path, ambient_authority())?, path })
     }
 

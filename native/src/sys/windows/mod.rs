@@ -1,5 +1,6 @@
 //! Windows.
 
+pub(super) mod batches;
 pub(super) mod beneath;
 pub(super) mod calls;
 pub(super) mod console;

@@ -22,6 +22,9 @@ const OF_THE_DISK: [i32; 7] = [23, 27, 30, 33, 38, 1_117, 1_392];
 /// Errors for too many open files and sockets.
 const NO_DESCRIPTOR: [i32; 2] = [4, 10_024];
 
+/// Nothing is at the other end of the pipe.
+const NO_READER: i32 = 233;
+
 thread_local! {
     static COPY: RefCell<Vec<u8>> = RefCell::new(vec![0; READ]);
 }
@@ -66,6 +69,17 @@ pub(crate) fn send_many<'a>(
     let Some((to, bytes)) = datagrams.next() else { return Ok(0) };
     SockRef::from(udp).send_to(bytes, &to.into())?;
     Ok(1)
+}
+
+/// True for the error that another program has the port: where that one wants it for
+/// itself, as servers do, the system says that access is denied.
+pub fn is_port_in_use(why: &io::Error) -> bool {
+    matches!(why.kind(), io::ErrorKind::AddrInUse | io::ErrorKind::PermissionDenied)
+}
+
+/// True when the program that reads what we write has gone.
+pub fn is_closed_pipe(why: &io::Error) -> bool {
+    why.kind() == io::ErrorKind::BrokenPipe || why.raw_os_error() == Some(NO_READER)
 }
 
 /// True for the error that too many files are open.

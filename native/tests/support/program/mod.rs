@@ -6,6 +6,7 @@ pub(crate) mod examples;
 pub(crate) mod peer;
 pub(crate) mod terminal;
 
+use std::ffi::OsString;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
@@ -48,7 +49,7 @@ impl Place {
 
     /// The program, with its state in this place and nothing from outside.
     pub(crate) fn servent(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_servent"));
+        let mut command = Command::new(program());
         command.args(arguments);
         command.env_clear().env("HOME", self.dir.path()).env("PATH", "/usr/bin:/bin");
         command.current_dir(self.dir.path());
@@ -115,6 +116,12 @@ impl Place {
         running.event("hashed");
         running
     }
+}
+
+/// The program that is tested: the one that was built here, or the one that
+/// `SERVENT_PROGRAM` names (`cargo xtask windows --test` starts Windows' under wine).
+pub(crate) fn program() -> OsString {
+    std::env::var_os("SERVENT_PROGRAM").unwrap_or_else(|| env!("CARGO_BIN_EXE_servent").into())
 }
 
 /// A receiver into the folder `in`, which it makes, and where it listens.
