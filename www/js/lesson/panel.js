@@ -28,7 +28,9 @@ export class LessonPanel extends HTMLElement {
   /** Once what is to be shown has been seen, it is said what came of the prediction. */
   #watch() {
     const room = /** @type {Classroom} */ (this.room);
-    if (room.now?.kind === 'reveal' && room.seen && !this.#told) this.#show(false);
+    if (room.now?.kind !== 'reveal' || !room.seen || this.#told) return;
+    this.#show(false);
+    if (room.before) this.#judge(room.before);
   }
 
   /** @param {boolean} fresh another step */
@@ -52,6 +54,9 @@ export class LessonPanel extends HTMLElement {
     } else if (held) this.#focus(`[data-lesson="${held}"]`);
     return undefined;
   }
+
+  /** Speaks a verdict. @param {Answered} answered */
+  #judge({ verdict: { right, why } }) { announce(`${t(right ? 'lesson.right' : 'lesson.wrong')}. ${why}`); }
 
   /** @param {string} selector */
   #focus(selector) { /** @type {HTMLElement|null} */ (this.querySelector(selector))?.focus(); }
@@ -96,7 +101,7 @@ export class LessonPanel extends HTMLElement {
             return room.session.notice(why instanceof Error ? why.message : String(why), { bad: true });
           }
           const said = room.answers.get(room.step);
-          if (said && room.now?.kind !== 'predict') announce(`${t(said.verdict.right ? 'lesson.right' : 'lesson.wrong')}. ${said.verdict.why}`);
+          if (said && room.now?.kind !== 'predict') this.#judge(said);
           else announce(t('lesson.committed'));
           this.#focus('[data-lesson="next"], .lesson-verdict');
         },

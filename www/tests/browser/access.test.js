@@ -114,14 +114,16 @@ for (const name of BROWSERS) {
       await page.close();
     });
 
-    test('a step says one sentence', async () => {
-      const { page } = await open(started, '#1/queue?p=rush-hour&t=60000');
-      await page.keyboard.press('ArrowRight');
-      await frame(page);
-      const said = await page.$eval('[aria-live="polite"]', (n) => n.textContent ?? '');
-      assert.match(said, /^\d.*: \S+ .+\.$/);
-      assert.doesNotMatch(said, /undefined|null|\{|queue\.|conn\.|fetch\.|world\./);
-      await page.close();
+    test('a step says one sentence, in every view', async () => {
+      for (const [view, story] of [['queue', 'rush-hour'], ['routing', 'round-and-back'], ['unicast', 'lose-middle'], ['swarm', 'two-for-one']]) {
+        const { page } = await open(started, `#1/${view}?p=${story}&t=${view === 'queue' ? 60000 : 200}`);
+        await page.keyboard.press('ArrowRight');
+        await frame(page);
+        const said = await page.$eval('[aria-live="polite"]', (n) => n.textContent ?? '');
+        assert.match(said, /^\d.*: \S+ .+\.$/, view);
+        assert.doesNotMatch(said, /undefined|null|\{|(queue|conn|fetch|world|message|app|routing|unicast|datagram|swarm|client)\.[a-z]/, view);
+        await page.close();
+      }
     });
 
     test('every target has 24 px', async () => {

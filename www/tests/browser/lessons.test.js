@@ -45,6 +45,22 @@ const lesson = (page) => page.evaluate(() => {
   return { step: room.step, kind: room.now?.kind, asks: room.asks, seen: room.seen, at: room.now?.at, now: session.run.now, answers: room.answers.size };
 });
 
+/** All that is in the accessibility tree, in the order in which it is read. @param {Page} page */
+async function tree(page) {
+  /** @param {import('puppeteer-core').SerializedAXNode|null} node @returns {import('puppeteer-core').SerializedAXNode[]} */
+  const flat = (node) => (node ? [node, ...(node.children ?? []).flatMap(flat)] : []);
+  return flat(await page.accessibility.snapshot());
+}
+
+/** Keeps what a screen reader is told to speak. @param {Page} page */
+const listen = (page) => page.evaluate(() => {
+  const told = /** @type {string[]} */ ([]);
+  Object.assign(window, { told });
+  new MutationObserver(() => told.push(document.querySelector('[aria-live="polite"]')?.textContent ?? '')).observe(document.body, { subtree: true, childList: true, characterData: true });
+});
+/** Waits until it was told to speak something. @param {Page} page @param {RegExp} what */
+const spoken = (page, what) => page.waitForFunction((pattern) => /** @type {any} */ (window).told.some((/** @type {string} */ one) => new RegExp(pattern).test(one)), {}, what.source);
+
 for (const name of BROWSERS) {
   describe(name, () => {
     /** @type {Awaited<ReturnType<typeof start>>} */
@@ -83,6 +99,53 @@ for (const name of BROWSERS) {
         assert.equal(await page.$eval('.lesson-verdict', (n) => /** @type {HTMLElement} */ (n).dataset.right), 'true');
         assert.equal(await page.evaluate((key) => localStorage.getItem(key), `lesson.${id}`), 'done');
         assert.deepEqual(complaints, []);
+        await page.close();
+      });
+    }
+
+    for (const [view, id] of Object.entries(LESSONS)) {
+      test(`a lesson of ${view} is done by the accessibility tree and the keys alone`, { skip: name !== 'chromium' && 'its tree is the one that can be read' }, async () => {
+        const { page } = await open(started, `#1/${view}?les=${id}/1`);
+        await page.waitForSelector('lesson-panel h2');
+        await listen(page);
+        /** Goes on by Tab until what has the focus is called so. @param {string} role @param {RegExp} called */
+        const to = async (role, called) => {
+          for (let i = 0; i < 60; i += 1) {
+            const focused = (await tree(page)).find((node) => node.focused && node.role !== 'RootWebArea');
+            if (focused?.role === role && called.test(focused.name ?? '')) return;
+            await page.keyboard.press('Tab');
+          }
+          assert.fail(`no ${role} ${called} gets the focus`);
+        };
+        const { steps } = await page.evaluate(() => /** @type {any} */ (document.querySelector('servent-lab')).room.view);
+        for (const [step, { kind, text }] of steps.entries()) {
+          await page.waitForFunction((n) => /** @type {any} */ (document.querySelector('servent-lab')).room.step === n, {}, step);
+          const nodes = await tree(page);
+          const [first] = text.split('\n').filter(Boolean)[0].split(/[`*]/);
+          assert.ok(nodes.some((node) => node.name?.includes(first.trim())), `the text of step ${step} is in the tree`);
+          assert.deepEqual(nodes.filter((node) => ['button', 'radio', 'textbox', 'spinbutton', 'combobox', 'slider', 'link'].includes(node.role) && !node.name?.trim()), [], 'all that can be used has a name');
+          const choice = ANSWERS[id][step]?.right.choice;
+          if (choice !== undefined) {
+            const called = nodes.filter((node) => node.role === 'radio').map((node) => node.name ?? '');
+            assert.ok(called.length > 1 && new Set(called).size === called.length, 'choices are told apart by their names');
+            await to('radio', /./);
+            if (choice === 0) await page.keyboard.press(' ');
+            for (let i = 0; i < choice; i += 1) await page.keyboard.press('ArrowDown');
+            assert.equal((await tree(page)).find((node) => node.role === 'radio' && node.checked)?.name, called[choice]);
+            await to('button', /^Commit$/);
+            await page.keyboard.press('Enter');
+            await spoken(page, kind === 'predict' ? /^Your answer stands/ : /^You saw it coming\. ./);
+          }
+          if (kind === 'reveal') {
+            for (let i = 0; i < 3; i += 1) await page.keyboard.press(']');
+            await spoken(page, /^You saw it coming\. ./);
+          }
+          if (step < steps.length - 1) {
+            await to('button', /^Next$/);
+            await page.keyboard.press('Enter');
+            await spoken(page, new RegExp(`^[^.]+\\. ${steps[step + 1].text.slice(0, 20).replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}`));
+          }
+        }
         await page.close();
       });
     }
