@@ -7,11 +7,13 @@ export const TONGUES = [de, es, fr];
 
 /** Words of English that no language of the page has. */
 const COMMON = 'the|and|of|is|are|it|its|with|from|to|by|for|that|this|have|not|which|who|what|when|nobody|somebody|asks?|gets?|line|piece|nothing';
+/** As whole words: `notés` is none. @param {string} words */
+const whole = (words) => new RegExp(`(?<!\\p{L})(${words})(?!\\p{L})`, 'iu');
 /** The same and more, for one language: French has some of them. @type {Record<string, RegExp>} */
 export const ENGLISH = {
-  de: new RegExp(`\\b(${COMMON}|has|place|message)\\b`, 'i'),
-  es: new RegExp(`\\b(${COMMON}|place|message)\\b`, 'i'),
-  fr: new RegExp(`\\b(${COMMON}|has)\\b`, 'i'),
+  de: whole(`${COMMON}|has|place|message`),
+  es: whole(`${COMMON}|place|message`),
+  fr: whole(`${COMMON}|has`),
 };
 
 /** A sentence without what it quotes: a request, or what is searched for. @param {string} sentence */

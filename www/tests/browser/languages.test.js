@@ -8,7 +8,7 @@ import { ENGLISH } from '../tongues.js';
 
 /** Texts and names of all that can be seen and that English words are left in. @param {Page} page @param {string} [lang] */
 const english = (page, lang = 'de') => page.evaluate((pattern) => {
-  const words = new RegExp(pattern, 'i');
+  const words = new RegExp(pattern, 'iu');
   const found = [];
   for (const node of document.querySelectorAll('servent-lab *, dialog *')) {
     if (node.closest('lesson-panel, [data-lesson], .passages, code, td.kind, [lang="en"]')) continue;

@@ -324,7 +324,7 @@ export const page = {
   'sweep.state': (a) => `${count(a.done)} von ${count(a.of)} Welten`,
   'sweep.done': (a) => `alle ${count(a.n)} Startwerte sind ausgeführt`,
   'sweep.failed': (a) => (a.n === 1 ? 'eine Welt misslang' : `${count(a.n)} Welten misslangen`),
-  'sweep.seed': (a) => `Seed ${a.seed}${a.way ? `, ${a.way}` : ''}`,
+  'sweep.seed': (a) => `Startwert ${a.seed}${a.way ? `, ${a.way}` : ''}`,
   'sweep.ended': 'der Worker endete ohne ein Wort',
   'sweep.never': 'nie',
   'sweep.col.figure': 'Größe',
