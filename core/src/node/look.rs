@@ -66,6 +66,7 @@ impl Look<'_> {
             peer: self.address(upload.conn).unwrap_or_else(|| upload.peer.to_string()),
             dialect: upload.dialect,
             file: self.file_name(upload.file),
+            files: self.files_below(upload.file),
             conn: upload.conn.map(|c| c.0),
             start,
             end,
@@ -81,6 +82,7 @@ impl Look<'_> {
             peer: self.address(place.conn).unwrap_or_else(|| place.peer.to_string()),
             dialect: place.dialect,
             file: self.file_name(place.file),
+            files: self.files_below(place.file),
             lane: match place.lane {
                 server::QueueLane::Sync => LaneView::Sync,
                 server::QueueLane::Async => LaneView::Async,
@@ -108,10 +110,16 @@ impl Look<'_> {
         conn.and_then(|conn| self.services.http.progress(conn)).unwrap_or_default()
     }
 
-    /// A file's name, or its key when it is no longer shared.
+    /// How many files a folder has that is uploaded as one.
+    fn files_below(self, key: FileKey) -> Option<u32> {
+        Some(self.services.http.folder_of(key)?.files)
+    }
+
+    /// A file's or a folder's name, or its key when it is no longer shared.
     fn file_name(self, key: FileKey) -> String {
         let shared = self.shelf.files.by_key(key).map(|f| &f.name[..]);
-        let name = shared.or_else(|| self.shelf.parts.name(key));
+        let folder = || Some(&self.services.http.folder_of(key)?.name[..]);
+        let name = shared.or_else(|| self.shelf.parts.name(key)).or_else(folder);
         name.map_or_else(|| format!("#{:016x}", key.0), String::from)
     }
 }

@@ -20,8 +20,28 @@ use crate::wire::http::AvailableRanges;
 pub(super) enum BodySource {
     /// In a file, from which the host reads them.
     File(FileRef),
-    /// In all files below a shared folder, as an archive.
-    Folder(String),
+    /// In files below a shared folder, as an archive.
+    Folder(ArchiveFiles),
+}
+
+impl BodySource {
+    /// True when the client is expected to ask for what follows this body.
+    pub(super) const fn is_continued(&self) -> bool {
+        matches!(self, Self::Folder(ArchiveFiles { more: true, .. }))
+    }
+}
+
+/// The files that one archive of a folder has.
+#[derive(Debug, Clone)]
+pub(super) struct ArchiveFiles {
+    /// The folder's name, which ends in `/`.
+    pub(super) folder: String,
+    /// The full name of the file that they follow; `None`: from the first one on.
+    pub(super) after: Option<String>,
+    /// How many files it has at most; `None`: all that follow.
+    pub(super) count: Option<usize>,
+    /// The folder has files that follow these.
+    pub(super) more: bool,
 }
 
 /// What a request is for: a shared file, an unfinished download, or a folder.

@@ -96,8 +96,10 @@ pub struct SlotCard {
     pub peer: String,
     /// Its queueing dialect.
     pub dialect: Dialect,
-    /// The file's name.
+    /// The file's name; that of a folder ends in `/`.
     pub file: String,
+    /// Of a folder that is uploaded as one: how many files it has.
+    pub files: Option<u32>,
     /// The connection, when there is one.
     pub conn: Option<u64>,
     /// The range being sent.
@@ -134,8 +136,10 @@ pub struct Card {
     pub peer: String,
     /// Its queueing dialect.
     pub dialect: Dialect,
-    /// The file's name.
+    /// The file's name; that of a folder ends in `/`.
     pub file: String,
+    /// Of a folder that is uploaded as one: how many files it has.
+    pub files: Option<u32>,
     /// Its lane.
     pub lane: LaneView,
     /// Its position now; 1 is next.

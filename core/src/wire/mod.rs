@@ -8,7 +8,7 @@ pub mod pdtp;
 pub(crate) mod percent;
 pub mod queue;
 mod scan;
-pub(crate) mod tar;
+pub mod tar;
 #[doc(hidden)]
 pub mod thex;
 pub mod unicast;

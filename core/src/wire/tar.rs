@@ -16,11 +16,120 @@ const NAME: usize = 100;
 const LARGE: u64 = 1 << 33;
 
 /// What an archive says of a file besides its name and size.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct TarAttributes {
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TarAttributes {
     /// In seconds since the Unix epoch.
-    pub(crate) modified: u64,
-    pub(crate) executable: bool,
+    pub modified: u64,
+    /// It may be run.
+    pub executable: bool,
+}
+
+/// A file in an archive.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TarFile<'a> {
+    /// Its name, as the archive has it.
+    pub name: String,
+    /// Date and mode.
+    pub attributes: TarAttributes,
+    /// Its bytes.
+    pub data: &'a [u8],
+}
+
+/// The files of an archive as servents write them. It ends with the archive, or before
+/// the first thing in it that is no file or not whole.
+#[derive(Debug, Clone)]
+pub struct TarReader<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> TarReader<'a> {
+    /// Reads an archive.
+    #[must_use]
+    pub const fn new(archive: &'a [u8]) -> Self {
+        Self { rest: archive }
+    }
+
+    /// The next head and what it is of: kind, name, size, attributes, bytes.
+    fn member(&mut self) -> Option<(u8, &'a [u8], u64, TarAttributes)> {
+        let (head, rest) = self.rest.split_at_checked(BLOCK as usize)?;
+        if sum(head) != octal(&head[148..156])? {
+            return None;
+        }
+        let modified = octal(&head[136..148])?;
+        let executable = octal(&head[100..108])? & 0o111 != 0;
+        let size = octal(&head[124..136])?;
+        self.rest = rest;
+        Some((head[156], until_zero(&head[..NAME]), size, TarAttributes { modified, executable }))
+    }
+
+    /// Takes so many bytes and their padding.
+    fn take(&mut self, size: u64) -> Option<&'a [u8]> {
+        let padded = usize::try_from(size.checked_add(padding(size))?).ok()?;
+        let (data, rest) = self.rest.split_at_checked(padded)?;
+        self.rest = rest;
+        data.get(..usize::try_from(size).ok()?)
+    }
+}
+
+impl<'a> Iterator for TarReader<'a> {
+    type Item = TarFile<'a>;
+
+    fn next(&mut self) -> Option<TarFile<'a>> {
+        let (mut kind, mut name, mut size, mut attributes) = self.member()?;
+        let (mut path, mut large) = (None, None);
+        if kind == b'x' {
+            for (key, value) in records(self.take(size)?) {
+                match key {
+                    "path" => path = Some(String::from(value)),
+                    "size" => large = value.parse().ok(),
+                    _ => {}
+                }
+            }
+            (kind, name, size, attributes) = self.member()?;
+        }
+        if kind != b'0' {
+            return None;
+        }
+        let data = self.take(large.unwrap_or(size))?;
+        let name = path.or_else(|| Some(core::str::from_utf8(name).ok()?.into()))?;
+        Some(TarFile { name, attributes, data })
+    }
+}
+
+/// The pax records of a head.
+fn records(mut data: &[u8]) -> Vec<(&str, &str)> {
+    let mut records = Vec::new();
+    while let Some(space) = data.iter().position(|byte| *byte == b' ') {
+        let length = core::str::from_utf8(&data[..space]).ok().and_then(|text| text.parse().ok());
+        let Some((record, rest)) = length.and_then(|length| data.split_at_checked(length)) else {
+            break;
+        };
+        let text = record.get(space + 1..).and_then(|text| core::str::from_utf8(text).ok());
+        let pair = text.and_then(|text| text.strip_suffix('\n')?.split_once('='));
+        let Some(pair) = pair else { break };
+        records.push(pair);
+        data = rest;
+    }
+    records
+}
+
+/// A number in octal digits.
+fn octal(field: &[u8]) -> Option<u64> {
+    let text = core::str::from_utf8(until_zero(field)).ok()?;
+    u64::from_str_radix(text.trim(), 8).ok()
+}
+
+fn until_zero(field: &[u8]) -> &[u8] {
+    field.split(|byte| *byte == 0).next().unwrap_or_default()
+}
+
+/// The checksum of a head: for it, its own field counts as blanks.
+fn sum(head: &[u8]) -> u64 {
+    let byte = |(at, byte): (usize, &u8)| {
+        let blank = (148..156).contains(&at);
+        u64::from(if blank { b' ' } else { *byte })
+    };
+    head.iter().enumerate().map(byte).sum()
 }
 
 /// The head of a file. Its length depends on name and size only.
@@ -132,7 +241,44 @@ mod tests {
         assert_eq!(safe("a\nb"), "a\nb");
     }
 
+    #[test]
+    fn what_is_written_is_read() {
+        let attributes = TarAttributes { modified: 1_700_000_000, executable: true };
+        let long = "n".repeat(300);
+        let files = [("a/b", &b"hello"[..]), ("\u{fc}", b""), (&long, &[7; 512]), ("c", b"x")];
+        let mut archive = Vec::new();
+        for (name, data) in files {
+            archive.extend(head(name, data.len() as u64, attributes));
+            archive.extend_from_slice(data);
+            archive.resize(archive.len() + padding(data.len() as u64) as usize, 0);
+        }
+        let whole = archive.len();
+        archive.resize(whole + END as usize, 0);
+        let wanted = files.map(|(name, data)| TarFile { name: name.into(), attributes, data });
+        assert!(TarReader::new(&archive).eq(wanted));
+        // What is cut short is not there.
+        assert_eq!(TarReader::new(&archive[..whole - 512]).count(), 3);
+    }
+
     proptest! {
+        #[test]
+        fn no_bytes_are_too_strange(
+            name in ".{0,300}",
+            at in 0_usize..2_048,
+            strange in proptest::collection::vec(any::<u8>(), 0..40),
+        ) {
+            let mut archive = head(&name, 5, TarAttributes::default());
+            archive.extend_from_slice(&[1; 512]);
+            let files: Vec<_> = TarReader::new(&archive).collect();
+            prop_assert_eq!(files.len(), 1);
+            for (byte, strange) in archive.iter_mut().skip(at).zip(&strange) {
+                *byte = *strange;
+            }
+            let _ = TarReader::new(&archive).count();
+            let _ = TarReader::new(&strange).count();
+            let _ = records(&strange);
+        }
+
         #[test]
         fn a_record_has_the_length_it_says(value in "\\PC{0,2000}") {
             let record = record("path", &value);

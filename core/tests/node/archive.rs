@@ -97,6 +97,24 @@ fn all_below_a_folder_is_one_file_of_the_length_that_is_told() {
 }
 
 #[test]
+fn parts_of_a_folder_follow_each_other_and_are_one_upload() {
+    let mut host = host();
+    let conn = host.accept("9.9.9.9:1");
+    let mut names = Vec::new();
+    for query in ["count=2", "after=A%2Fempty&count=1", "after=A%2F%C3%BC%2Ftwo.ogg&count=9"] {
+        let asked = request("GET", &format!("/Music/?tar&{query}"), "");
+        let (head, body) = reply(&mut host, conn, &asked);
+        assert_eq!(status(&head), 200, "{head}");
+        assert_eq!(header(&head, "Content-Length"), Some(&body.len().to_string()[..]));
+        names.extend(unpack(&body).into_iter().map(|(name, _)| name));
+    }
+    assert_eq!(names, ["Music/_/up", "Music/A/empty", "Music/A/ü/two.ogg", "Music/one.ogg"]);
+    let none = request("GET", "/Music/?tar&after=one.ogg&count=1", "");
+    let (head, _) = reply(&mut host, conn, &none);
+    assert_ne!(header(&head, "Content-Type"), Some("application/x-tar"), "nothing follows");
+}
+
+#[test]
 fn a_head_tells_its_length_and_a_range_is_not_kept_to() {
     let mut host = host();
     let conn = host.accept("9.9.9.9:1");
@@ -122,6 +140,23 @@ fn it_waits_in_line_and_keeps_its_slot_as_any_file_does() {
     let (head, _) = reply(&mut host, other, &asked);
     assert_eq!(status(&head), 503, "{head}");
     assert_eq!(host.node.view(1, 10).queue.length, 1);
+}
+
+#[test]
+fn a_folder_that_comes_in_parts_has_one_place_under_its_name() {
+    let mut host = host();
+    let conn = host.accept("9.9.9.9:1");
+    host.stalled = true;
+    reply(&mut host, conn, &request("GET", "/Music/A/?tar&count=1", "X-Queue: 1.0\r\n"));
+    let other = host.accept("8.8.8.8:1");
+    let waits = request("GET", "/Music/?tar&count=2", "X-Queue: 1.0\r\n");
+    let (head, _) = reply(&mut host, other, &waits);
+    assert_eq!(status(&head), 503, "{head}");
+    let queue = host.node.view(1, 10).queue;
+    let slots: Vec<_> = queue.uploads.iter().map(|slot| (&slot.file[..], slot.files)).collect();
+    let places: Vec<_> = queue.cards.iter().map(|card| (&card.file[..], card.files)).collect();
+    assert_eq!(slots, [("Music/A/", Some(2))]);
+    assert_eq!(places, [("Music/", Some(4))]);
 }
 
 #[test]

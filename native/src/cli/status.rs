@@ -199,9 +199,16 @@ fn uploads(out: &mut String, now: Instant, queue: &Value) {
             text(&slot["dialect"]),
             bytes(n("sent")),
             bytes(whole),
-            text(&slot["file"]),
+            file(slot),
         );
     }
+}
+
+/// What a client has, or waits for.
+fn file(card: &Value) -> String {
+    let name = text(&card["file"]);
+    let files = card["files"].as_u64();
+    files.map_or_else(|| name.clone(), |files| format!("{name} (folder, {})", count(files, "file")))
 }
 
 fn line(out: &mut String, queue: &Value) {
@@ -215,7 +222,7 @@ fn line(out: &mut String, queue: &Value) {
             text(&card["peer"]),
             text(&card["dialect"]),
             text(&card["lane"]),
-            text(&card["file"]),
+            file(card),
         );
     }
 }
@@ -276,7 +283,7 @@ mod tests {
                             { "peer": "10.0.0.4", "dialect": "parq", "start": 0, "end": 2048,
                               "sent": 1024, "file": "c", "reserved_until": 130_000_000 }],
                 "cards": [{ "peer": "10.0.0.2", "dialect": "active", "lane": "sync",
-                            "position": 1, "eta": 65, "file": "a" }]}}}]});
+                            "position": 1, "eta": 65, "file": "m/", "files": 20_000 }]}}}]});
         let text = table(Instant::from_secs(40), &status);
         assert!(text.contains("slots 1/1   in line 1 of at most 5000"), "{text}");
         assert!(text.contains("1.0 KiB of 2.0 KiB  a\n"), "{text}");
@@ -284,7 +291,7 @@ mod tests {
         assert!(text.contains(gone), "{text}");
         assert!(text.contains("inbox 2 files, 2.0 KiB of at most 4.0 KiB"), "{text}");
         assert!(text.contains("1.0 KiB of ?  b"), "{text}");
-        assert!(text.contains("eta 1 min 05 s"), "{text}");
+        assert!(text.contains("eta 1 min 05 s  m/ (folder, 20000 files)\n"), "{text}");
         assert!(text.contains("neighbours 1   others known 9"), "{text}");
         assert!(text.contains("remembered 7 in 2.0 KiB"), "{text}");
         assert!(text.contains("dropped query          duplicate 1"), "{text}");

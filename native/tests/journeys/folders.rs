@@ -272,6 +272,57 @@ fn links_of_a_foreign_server_are_followed_below_the_folder_and_never_above() {
     assert_same(&read(&place.path("here/pub")), &wanted.into());
 }
 
+/// A server that promises ranges of its list, and answers with something else.
+#[test]
+fn files_that_do_not_come_together_come_alone() {
+    let place = Place::new();
+    let page = "<link rel=alternate type=text/uri-list href='?list=relative'>";
+    let mut list = String::from("# ranges: tar\r\n");
+    for name in ["a", "b", "c", "d"] {
+        list += &format!("# file: size=1\r\n{name}\r\n");
+    }
+    let files = [
+        ("/pub/", page),
+        ("/pub/?list=relative", list.leak()),
+        ("/pub/?tar&count=4", "this is no archive"),
+        ("/pub/a", "1"),
+        ("/pub/b", "2"),
+        ("/pub/c", "3"),
+        ("/pub/d", "4"),
+    ];
+    let at = web(files.into());
+    let output = place.run(&["get", &format!("http://{at}/pub/"), "-o", "here/", "--state", "get"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let wanted = [("a", "1"), ("b", "2"), ("c", "3"), ("d", "4")];
+    let wanted = wanted.map(|(path, text)| (path.to_owned(), text.as_bytes().to_owned()));
+    assert_same(&read(&place.path("here/pub")), &wanted.into());
+}
+
+#[test]
+fn a_folder_whose_download_is_killed_is_gone_on_with_and_nothing_else_is_left() {
+    let place = Place::new();
+    let files = (0..4_500).map(|n| (format!("{}/file {n}", n % 10), noise(n % 900)));
+    let tree: Tree = files.collect();
+    write(&place.path("shared"), &tree);
+    let running = place.sharing(&[]);
+    let url = format!("http://{}/shared/", running.at);
+    let get = ["get", &url, "-o", "here/", "--state", "get"];
+    let killed = Running::start(place.servent(&get));
+    until("a file is there", || place.path("here/shared/0").exists());
+    drop(killed);
+    let mut here = read(&place.path("here/shared"));
+    here.retain(|path, _| !path.starts_with(".servent-get/"));
+    for (path, bytes) in &here {
+        assert_eq!(tree.get(path), Some(bytes), "{path} has its name before it is whole");
+    }
+    let output = place.run(&get);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{said}");
+    let there = format!("{} there already", here.len());
+    assert!(here.is_empty() || said.contains(&there), "{said}");
+    assert_same(&read(&place.path("here/shared")), &tree);
+}
+
 /// As scp and rsync do: users who may run it there may run it here, as far as the umask
 /// lets them, and no more.
 #[test]

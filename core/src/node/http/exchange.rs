@@ -60,6 +60,8 @@ pub(super) struct Archive {
     pub(super) folder: String,
     /// The last file that is in it.
     pub(super) after: Option<String>,
+    /// How many files are to follow; `None`: all.
+    pub(super) left: Option<usize>,
     /// Files with larger numbers came later, and are not in it.
     pub(super) newest: FileIndex,
     /// Bytes of the archive before those of the current file.

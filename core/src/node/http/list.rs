@@ -14,9 +14,12 @@ use crate::wire::percent::{self, unescape};
 /// The media type.
 pub(super) const URIS: &str = "text/uri-list; charset=utf-8";
 /// Maximum bytes of one list; the comment at its end links to the rest.
-const MOST: usize = 96 * 1024;
+const MOST: usize = 256 * 1024;
 /// What that comment begins with.
 const NEXT: &str = "# next: ";
+/// A comment: the files come together too, as `?tar&after=NAME&count=N`, where the
+/// name is relative to the folder and the order is that of the list.
+const RANGES: &str = "# ranges: tar\r\n";
 /// What a comment about the file in the next line begins with.
 const FILE: &str = "# file: ";
 
@@ -55,6 +58,9 @@ pub(super) fn list(
     };
     let query = if wanted.relative { "list=relative" } else { "list" };
     let (mut text, mut last) = (String::new(), None::<String>);
+    if wanted.relative && wanted.after.is_none() {
+        text.push_str(RANGES);
+    }
     for entry in catalog.entries(folder, wanted.after.as_deref(), false) {
         let Listed::File(name, file) = entry else { continue };
         if let Some(last) = last.as_ref().filter(|_| text.len() > MOST) {
@@ -145,6 +151,6 @@ mod tests {
             run: crate::node::RunBit(false),
         });
         let text = list(&c, "m/a/", &wanted("list=relative").unwrap(), None);
-        assert_eq!(text, "# file: size=7 modified=9\r\n../../m/a/b\r\n");
+        assert_eq!(text, "# ranges: tar\r\n# file: size=7 modified=9\r\n../../m/a/b\r\n");
     }
 }

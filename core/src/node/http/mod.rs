@@ -42,6 +42,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
+use self::archive::NamedFolders;
 use self::exchange::Exchange;
 use self::give::Inbox;
 use self::guard::Guard;
@@ -77,6 +78,7 @@ pub(super) struct Http {
     /// Pushes that the overlay is passing on, and how their replies are written.
     pushes: BTreeMap<ConnId, Form>,
     guard: Guard,
+    folders: NamedFolders,
     /// Nothing can be saved now, so nothing can be promised.
     mute: bool,
     inbox: Inbox,
@@ -208,6 +210,7 @@ impl Http {
             hammering: None,
             pushes: BTreeMap::new(),
             guard: Guard::default(),
+            folders: NamedFolders::default(),
             inbox: Inbox::default(),
             mute: false,
             division: None,

@@ -17,7 +17,7 @@ use super::list;
 use super::request::UploadRequest;
 use crate::id::Guid;
 use crate::node::cx::NodeCx;
-use crate::node::parts::{BodySource, RequestSubject};
+use crate::node::parts::{ArchiveFiles, BodySource, RequestSubject};
 use crate::queue::{Dialect, QueuePosition};
 use crate::thex::Tree;
 use crate::time::{Duration, Instant};
@@ -355,7 +355,7 @@ impl Described<'_> {
         if self.subject.is_active {
             head.header("Content-Security-Policy", "sandbox");
         }
-        let BodySource::Folder(folder) = &self.subject.body else {
+        let BodySource::Folder(ArchiveFiles { folder, .. }) = &self.subject.body else {
             head.header("Content-Type", "application/octet-stream");
             return;
         };

@@ -174,6 +174,7 @@ impl Http {
     ) -> Option<HttpReply> {
         match archive::wanted(&cx.shelf.files, &target) {
             Some(archive::ArchiveRequest::Archive(folder)) => {
+                self.folders.note(&cx.shelf.files, &folder);
                 self.file_request(cx, conn, folder, head, (dialect, form));
                 None
             }
@@ -385,7 +386,7 @@ impl Http {
         let RequestSubject { size, ref body, .. } = asked.subject;
         let (keep, why) = (reply.keep, reply.why);
         self.write(cx, conn, reply);
-        let last = end == size && !asked.piece;
+        let last = end == size && !asked.piece && !body.is_continued();
         if start == end {
             self.feed(cx, server::Input::Finished { conn, last });
             if !keep {

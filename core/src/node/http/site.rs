@@ -135,8 +135,8 @@ impl Http {
 fn known_everywhere(files: &Catalog, subject: &RequestSubject) -> Target {
     let by_name = |path: &str| Target::Path { path: path.into(), query: "".into() };
     match &subject.body {
-        BodySource::Folder(folder) => {
-            Target::Path { path: folder.clone(), query: archive::QUERY.into() }
+        BodySource::Folder(files) => {
+            Target::Path { path: files.folder.clone(), query: archive::query(files) }
         }
         BodySource::File(FileRef::Shared(index)) => {
             let info = files.get(*index);

@@ -124,6 +124,13 @@ impl<'a> Batch<'a> {
         Ok(self.handle.command(NodeCommand::Fetch(FetchCommand::Cancel { fetch })).await?)
     }
 
+    /// The downloads that the servent has whose names begin like this.
+    pub(super) async fn named(&self, prefix: &str) -> Result<Vec<(FetchId, String)>, Failure> {
+        let fetches = self.handle.view(1, 0).await?.fetches.into_iter();
+        let named = fetches.filter(|view| view.name.starts_with(prefix));
+        Ok(named.map(|view| (FetchId(view.fetch), view.name)).collect())
+    }
+
     /// Where a download that has ended is.
     pub(super) fn path_of(&self, fetch: FetchId) -> Option<PathBuf> {
         self.handle.path_of(fetch)

@@ -32,6 +32,8 @@ pub(super) struct CrawlResult {
     pub(super) files: BTreeMap<String, CrawledFile>,
     /// What could not be read and why, and what was left out.
     pub(super) troubles: Vec<String>,
+    /// Ranges of the list can be fetched at once.
+    pub(super) has_ranges: bool,
 }
 
 /// A file below the folder.
@@ -140,7 +142,10 @@ impl CrawlWalk<'_> {
 
     fn read(&mut self, page: &CrawledPage, text: &str) {
         let links = match page.is_list {
-            true => self.base.list(text),
+            true => {
+                self.found.has_ranges |= Base::has_ranges(text);
+                self.base.list(text)
+            }
             false => self.base.links(&page.target, text),
         };
         // A server with a complete list need not be crawled.

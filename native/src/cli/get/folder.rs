@@ -7,7 +7,7 @@ use std::time::UNIX_EPOCH;
 
 use serde_json::json;
 use servent::driver::{Driver, ServentOptions};
-use servent::{Clock, DamagedState};
+use servent::{Clock, DamagedState, Durability};
 use servent_core::id::{FetchId, Sha1};
 use servent_core::node::{DownloadSource, Get};
 use sha1::Digest as _;
@@ -17,6 +17,7 @@ use super::batch::{Batch, BatchEvent, EndedDownload};
 use super::crawl::{CrawlResult, CrawledFile, crawl};
 use super::job::{JobOptions, Whole, hub, not_started, state_of};
 use super::links::{Base, KnownFile};
+use super::ranges::{self, RangeFetch};
 use super::source::SourceAddress;
 use super::there::NEW;
 use super::together::EVERY;
@@ -68,12 +69,13 @@ impl Folder {
         // With a slash at its end: not that of the file it was taken for.
         let state = state_of(config, &self.to.join(""));
         make(&state)?;
+        ranges::clear(&self.to)?;
         let started = Driver::start(self.options(config, &state, parallel)).await;
         let handle = started.map_err(|error| not_started(error, &self.to))?;
         let control = ControlServer::start(&state, hub(&handle))?;
         let mut batch = Batch::new(&handle, &self.to);
         let outcome = tokio::select! {
-            outcome = self.fetch(&mut batch, (found, &source), parallel, &mut total) => outcome,
+            outcome = self.all(&mut batch, (found, &source), (parallel, config.settings.durability), &mut total) => outcome,
             why = handle.distrust() => Err(troubles::distrusted(why)),
             () = signals.first() => Err(self.stopped()),
             ended = handle.ended() => Err(ended.err().map_or_else(|| Failure::new(Exit::Failed, "the servent ended"), Failure::from)),
@@ -87,14 +89,32 @@ impl Folder {
         Ok(total)
     }
 
+    /// Downloads the small files together where the server can, and the others alone.
+    async fn all(
+        &self,
+        batch: &mut Batch<'_>,
+        (mut found, source): (CrawlResult, &DownloadSource),
+        (parallel, durability): (usize, Durability),
+        total: &mut Total,
+    ) -> Result<(), Failure> {
+        let mut progress = FolderProgress::new(self.voice, &self.name(), found.size());
+        if found.has_ranges {
+            let clock = Clock::new();
+            let progress = &mut progress;
+            let together =
+                RangeFetch { folder: self, source, batch, progress, total, durability, clock };
+            together.run(&mut found).await?;
+        }
+        self.fetch(batch, (found, source), (parallel, &mut progress), total).await
+    }
+
     async fn fetch(
         &self,
         batch: &mut Batch<'_>,
         (found, source): (CrawlResult, &DownloadSource),
-        parallel: usize,
+        (parallel, progress): (usize, &mut FolderProgress),
         total: &mut Total,
     ) -> Result<(), Failure> {
-        let mut progress = FolderProgress::new(self.voice, &self.name(), found.size());
         let (clock, mut files) = (Clock::new(), found.files.into_iter());
         let mut tick = tokio::time::interval(EVERY);
         loop {

@@ -22,6 +22,8 @@ const WILD: &AsciiSet = &CONTROLS
     .add(b']');
 /// What precedes the URL of the next part in a servent's list.
 const NEXT: &str = "# next: ";
+/// A servent's list begins with this when ranges of it can be fetched at once.
+const RANGES: &str = "# ranges: tar";
 /// What precedes what a servent's list knows of the file in its next line.
 const FILE: &str = "# file: ";
 
@@ -132,6 +134,11 @@ impl Base {
             });
         }
         links
+    }
+
+    /// True for a list whose ranges can be fetched at once.
+    pub(super) fn has_ranges(text: &str) -> bool {
+        text.lines().next() == Some(RANGES)
     }
 
     /// The entries of a list of URIs (RFC 2483 §5).

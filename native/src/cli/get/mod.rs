@@ -12,6 +12,7 @@ mod leave;
 mod links;
 mod list;
 mod push;
+mod ranges;
 mod sha256;
 mod so_far;
 mod source;

@@ -91,6 +91,14 @@ pub(crate) fn link_nameless(file: &File, to: &Path) -> io::Result<()> {
     Ok(rustix::fs::linkat(CWD, open, CWD, to, AtFlags::SYMLINK_FOLLOW)?)
 }
 
+/// Flushes everything to the disk that this folder is on.
+///
+/// # Errors
+/// The folder cannot be opened, or the disk cannot be written.
+pub fn flush_disk(folder: &Path) -> io::Result<()> {
+    Ok(rustix::fs::syncfs(File::open(folder)?)?)
+}
+
 /// Flushes the names in a folder to the disk.
 pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
