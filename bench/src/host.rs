@@ -43,10 +43,20 @@ impl Server {
 
 /// Seconds it has had a processor, all its threads together.
 pub(crate) fn busy(pid: u32) -> Result<f64> {
+    processor_time(pid, 11)
+}
+
+/// The same for processes that it has started and that have ended.
+pub(crate) fn children_busy(pid: u32) -> Result<f64> {
+    processor_time(pid, 13)
+}
+
+/// The sum of two times in a process's status, of which the first is this one.
+fn processor_time(pid: u32, first: usize) -> Result<f64> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"))?;
     let (_, fields) = stat.rsplit_once(')').context("no process status")?;
     let mut ticks = 0.0;
-    for field in fields.split_whitespace().skip(11).take(2) {
+    for field in fields.split_whitespace().skip(first).take(2) {
         ticks += field.parse::<f64>()?;
     }
     Ok(ticks / rustix::param::clock_ticks_per_second() as f64)

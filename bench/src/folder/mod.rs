@@ -44,30 +44,60 @@ pub(crate) fn run(report: &mut Report, quick: bool) -> Result<()> {
             let ours_at = link::tcp(server.at, round_trip)?;
             let theirs_at = daemon.as_ref().map(|it| link::tcp(it.at, round_trip)).transpose()?;
             let (mut gets, mut sends) = (Vec::new(), Vec::new());
+            let served = daemon.as_ref().map(|it| it.child.id());
             for _ in 0..rounds {
-                let pull = theirs_at.map(|at| rsync(work, at, true)).transpose()?;
-                gets.push((get(work, ours_at)?, pull));
-                let push = theirs_at.map(|at| rsync(work, at, false)).transpose()?;
-                sends.push((send(work, round_trip)?, push));
+                let pull = theirs_at.map(|at| taken(served, || rsync(work, at, true)));
+                let ours = taken(Some(server.pid()), || get(work, ours_at))?;
+                gets.push((ours, pull.transpose()?));
+                let push = theirs_at.map(|at| taken(served, || rsync(work, at, false)));
+                let ours = taken(None, || send(work, round_trip))?;
+                sends.push((ours, push.transpose()?));
             }
             for (what, taken) in [("get", gets), ("send", sends)] {
                 let case = format!("{what} of {shape}, round trip {latency} ms");
-                tell(report, case, &taken);
+                tell(report, case.clone(), &taken, |taken| taken.seconds, 1.0);
+                let case = format!("processor time of {case}");
+                tell(report, case, &taken, |taken| taken.busy, 1.5);
             }
         }
     }
     Ok(())
 }
 
-/// Seconds of ours beside seconds of rsync.
-fn tell(report: &mut Report, case: String, taken: &[(f64, Option<f64>)]) {
-    let wanted = Target::RatioAtMost(1.0);
+/// What a copy has taken.
+#[derive(Clone, Copy)]
+struct Taken {
+    seconds: f64,
+    /// Seconds that both sides have had a processor.
+    busy: f64,
+}
+
+/// Measures a copy, which returns its seconds, together with the server that it uses.
+fn taken(server: Option<u32>, copy: impl FnOnce() -> Result<f64>) -> Result<Taken> {
+    let busy = || -> Result<f64> {
+        let served = |pid| anyhow::Ok(host::busy(pid)? + host::children_busy(pid)?);
+        Ok(host::children_busy(std::process::id())? + server.map_or(Ok(0.0), served)?)
+    };
+    let before = busy()?;
+    let seconds = copy()?;
+    Ok(Taken { seconds, busy: busy()? - before })
+}
+
+/// A figure of ours beside that of rsync.
+fn tell(
+    report: &mut Report,
+    case: String,
+    taken: &[(Taken, Option<Taken>)],
+    figure: impl Fn(&Taken) -> f64,
+    at_most: f64,
+) {
+    let wanted = Target::RatioAtMost(at_most);
     let pairs: Option<Vec<(f64, f64)>> =
-        taken.iter().map(|(ours, theirs)| Some((*ours, (*theirs)?))).collect();
+        taken.iter().map(|(ours, theirs)| Some((figure(ours), figure(theirs.as_ref()?)))).collect();
     match pairs {
         Some(pairs) => report.add_pairs(("folder", case, "s"), "rsync -a", &pairs, &wanted),
         None => {
-            let mut ours: Vec<f64> = taken.iter().map(|(ours, _)| *ours).collect();
+            let mut ours: Vec<f64> = taken.iter().map(|(ours, _)| figure(ours)).collect();
             let ours = crate::measure::median(&mut ours);
             report.add(("folder", case, "s"), ours, ("no rsync here", None), &wanted);
         }
