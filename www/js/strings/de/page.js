@@ -77,7 +77,7 @@ export const page = {
   'lane.list': (a) => `${a.lane}: ${plural(a.n, 'Client', 'Clients')}`,
   'slot.free': (a) => `Slot ${a.n}: frei`,
   'slot.sent': (a) => `${bytes(a.sent)} von ${bytes(a.size)}`,
-  'slot.held': (a) => `abgebrochen, noch ${span(a.left)} frei gehalten`,
+  'slot.held': (a) => `abgebrochen, noch ${span(a.left)} freigehalten`,
   'slot.between': 'zwischen zwei Teilen',
   'slot.left': (a) => `noch ${span(a.left)}`,
   'slot.rate': (a) => `${bytes(Math.round(a.rate))}/s`,

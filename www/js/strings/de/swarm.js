@@ -75,7 +75,7 @@ export const swarm = {
   'chart.bound': 'höchstens möglich',
   'chart.held': 'vorhanden',
   'chart.lost': 'verschenkt',
-  'chart.label': (a) => `Vorhandene Stücke über die Zeit mit den Regeln ${a.policy}, gegen das höchstens Mögliche. ${count(a.whole)} von ${count(a.of)} Clients haben alles. ${a.verdict}.`,
+  'chart.label': (a) => `Vorhandene Stücke über die Zeit, ${a.policy}, gegen das höchstens Mögliche. ${count(a.whole)} von ${count(a.of)} Clients haben alles. ${a.verdict}.`,
   'still.deadlock': 'Festgefahren',
   'still.deadlock.why': (a) => `${plural(a.left, 'Client will noch', 'Clients wollen noch')} Stücke, ${plural(a.stalled, 'ist', 'sind')} blockiert: Sie dürfen nichts herunterladen, bis sie etwas hochgeladen haben, und niemand, der herunterladen darf, braucht, was sie haben. Seit ${a.at} hat sich nichts bewegt, und es wird sich nichts bewegen.`,
   'still.empty': 'Noch ist niemand gekommen.',
