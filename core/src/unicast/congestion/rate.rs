@@ -52,6 +52,11 @@ pub(in crate::unicast) struct RateSampler {
 }
 
 impl RateSampler {
+    /// The measurement begins: what is under way already was sent before it.
+    pub(in crate::unicast) const fn begin(&mut self, now: Instant) {
+        (self.first_sent_at, self.delivered_at) = (now, now);
+    }
+
     /// A datagram whose last number is `last` leaves; with it, `in_flight`
     /// bytes of `sent` are under way.
     pub(in crate::unicast) fn sent(
@@ -61,7 +66,7 @@ impl RateSampler {
         (bytes, in_flight, lost): (u64, u64, u64),
     ) {
         if in_flight <= bytes {
-            (self.first_sent_at, self.delivered_at) = (now, now);
+            self.begin(now);
         }
         self.records.push_back(SentRecord {
             last,

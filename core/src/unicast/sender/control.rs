@@ -149,6 +149,7 @@ impl SendControl {
             let controller = Controller::new(self.wanted, config, self.mtu);
             self.allowed = controller.allowance();
             self.controller = Some(controller);
+            self.sampler.begin(now);
         }
         if self.measures()
             && let Some(last) = last

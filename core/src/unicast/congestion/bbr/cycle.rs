@@ -9,6 +9,8 @@ const GROWS: (u64, u64) = (5, 4);
 const FULL_ROUNDS: u32 = 3;
 /// Between two probes for more: two to three seconds.
 const WAITS: (u64, u64) = (2_000, 1_000);
+/// After a start-up that ended with losses: so many round trips.
+const FIRST_ROUNDS: u64 = 4;
 /// But no more round trips than a Reno flow would need to fill as much again.
 const RENO_ROUNDS: u64 = 63;
 
@@ -19,13 +21,23 @@ impl Bbr {
             return;
         }
         let highest = self.rates.highest();
-        if highest >= self.full_rate / GROWS.1 * GROWS.0 {
+        // A rate that a bound of ours holds says nothing of the path.
+        if highest >= self.full_rate / GROWS.1 * GROWS.0 || self.is_held(ack) {
             (self.full_rate, self.full_rounds) = (highest, 0);
             return;
         }
         self.full_rounds += 1;
         self.full_now = self.full_rounds >= FULL_ROUNDS;
         self.filled |= self.full_now;
+    }
+
+    /// True when a probe has all under way that the long-term bound allows: the
+    /// bound is raised then, round trip by round trip, until something is queued
+    /// or lost.
+    fn is_held(&self, ack: &AckSample) -> bool {
+        self.phase == ControlPhase::Up
+            && self.allowed.window >= self.inflight_hi
+            && ack.before >= self.allowed.window / 8 * 7
     }
 
     const fn look_anew(&mut self, rate: u64) {
@@ -43,6 +55,11 @@ impl Bbr {
             }
             ControlPhase::Drain if ack.in_flight <= self.product(100) => {
                 self.begin_down(now, ack);
+                if self.inflight_hi != NONE {
+                    // What start-up found by losing is a guess: it is soon
+                    // looked at again.
+                    self.cycle_waits = self.min_rtt.unwrap_or_default().ratio(FIRST_ROUNDS, 1);
+                }
             }
             ControlPhase::Down | ControlPhase::Cruise | ControlPhase::Refill | ControlPhase::Up => {
                 self.cycle(now, ack)
@@ -91,11 +108,13 @@ impl Bbr {
     }
 
     /// A probe has shown that there is no more: a quarter of the product is
-    /// queued, or the rate has stopped growing.
+    /// queued, or the rate has stopped growing. So much more under way without a
+    /// queue shows the opposite: the product is larger than it was known to be.
     fn is_found(&self, now: Instant, ack: &AckSample) -> bool {
         let trip = self.min_rtt.unwrap_or(Duration::ZERO);
         let long = now.since(self.cycle_at) > trip;
-        let queued = ack.before.max(ack.in_flight) >= self.product(125);
+        let queued = ack.before.max(ack.in_flight) >= self.product(125)
+            && self.has_queue(&self.tally) != Some(false);
         long && (queued || self.full_now)
     }
 

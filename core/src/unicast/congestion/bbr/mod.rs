@@ -272,7 +272,9 @@ impl Bbr {
 
     /// Others need room: bounds until the next probe.
     fn lower_bounds(&mut self, ack: &AckSample) {
-        if matches!(self.phase, ControlPhase::Startup | ControlPhase::Refill | ControlPhase::Up) {
+        use ControlPhase::{Drain, Refill, Startup, Up};
+        // What start-up has lost is known while its queue drains.
+        if matches!(self.phase, Startup | Drain | Refill | Up) {
             return;
         }
         let cut = |bound: u64, at_first: u64, at_least: u64| {
