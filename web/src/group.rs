@@ -12,7 +12,7 @@ pub struct Groups;
 
 #[wasm_bindgen]
 impl Groups {
-    /// Every lesson for a room, in a language: `de`, or English.
+    /// Every lesson for a room, in a language; in English where it is not in that one.
     ///
     /// # Errors
     /// When a value has no form in JavaScript.

@@ -19,7 +19,7 @@ pub struct Lesson {
 #[wasm_bindgen]
 impl Lesson {
     /// Every lesson there is, in the order in which they teach best, in a
-    /// language: `de`, or English.
+    /// language; in English where it is not in that one.
     ///
     /// # Errors
     /// When a value has no form in JavaScript.

@@ -8,59 +8,41 @@ use serde::Deserialize;
 
 use super::{Lesson, QuestionKind, Task};
 
-/// A file of pairs.
+/// A file of texts, each in English and in one other language.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Pairs {
-    text: Vec<Pair>,
+struct Translation {
+    text: Vec<BTreeMap<String, String>>,
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Pair {
-    en: String,
-    de: String,
+/// The texts of all lessons in one language, in the order of the lessons.
+macro_rules! texts {
+    ($language:literal) => {
+        texts!(
+            $language;
+            "polling-windows", "cut-the-wire", "newcomer", "server-restart", "three-languages",
+            "hang-up", "flood", "way-back", "late-push", "mesh", "hop-limit", "late-answer",
+            "lose-the-middle", "lose-the-last", "lose-the-first", "lose-the-ack", "restart",
+            "close-in-flight", "free-piece", "two-for-one", "deadlock", "rarest-first", "liar",
+            "firewalls", "test-waiting", "test-finding", "test-mending", "test-sharing",
+        )
+    };
+    ($language:literal; $($id:literal,)*) => {
+        ($language, [$(include_str!(concat!("../../lessons/", $language, "/", $id, ".toml"))),*])
+    };
 }
 
-/// The lessons in German, in the order of the lessons.
-const GERMAN: [&str; 28] = [
-    include_str!("../../lessons/de/polling-windows.toml"),
-    include_str!("../../lessons/de/cut-the-wire.toml"),
-    include_str!("../../lessons/de/newcomer.toml"),
-    include_str!("../../lessons/de/server-restart.toml"),
-    include_str!("../../lessons/de/three-languages.toml"),
-    include_str!("../../lessons/de/hang-up.toml"),
-    include_str!("../../lessons/de/flood.toml"),
-    include_str!("../../lessons/de/way-back.toml"),
-    include_str!("../../lessons/de/late-push.toml"),
-    include_str!("../../lessons/de/mesh.toml"),
-    include_str!("../../lessons/de/hop-limit.toml"),
-    include_str!("../../lessons/de/late-answer.toml"),
-    include_str!("../../lessons/de/lose-the-middle.toml"),
-    include_str!("../../lessons/de/lose-the-last.toml"),
-    include_str!("../../lessons/de/lose-the-first.toml"),
-    include_str!("../../lessons/de/lose-the-ack.toml"),
-    include_str!("../../lessons/de/restart.toml"),
-    include_str!("../../lessons/de/close-in-flight.toml"),
-    include_str!("../../lessons/de/free-piece.toml"),
-    include_str!("../../lessons/de/two-for-one.toml"),
-    include_str!("../../lessons/de/deadlock.toml"),
-    include_str!("../../lessons/de/rarest-first.toml"),
-    include_str!("../../lessons/de/liar.toml"),
-    include_str!("../../lessons/de/firewalls.toml"),
-    include_str!("../../lessons/de/test-waiting.toml"),
-    include_str!("../../lessons/de/test-finding.toml"),
-    include_str!("../../lessons/de/test-mending.toml"),
-    include_str!("../../lessons/de/test-sharing.toml"),
-];
+/// The languages of the lessons other than English.
+const TRANSLATIONS: [(&str, [&str; 28]); 3] = [texts!("de"), texts!("es"), texts!("fr")];
 
-/// Every lesson there is, in a language: `de`, or English in any other case.
+/// Every lesson there is, in a language; in English where it is not in that one.
 #[must_use]
 pub fn all_in(language: &str) -> Vec<Lesson> {
     let mut lessons = super::all();
-    if language == "de" {
-        for (lesson, pairs) in lessons.iter_mut().zip(GERMAN) {
-            let known = words(pairs);
+    let translation = TRANSLATIONS.iter().find(|(of, _)| *of == language);
+    if let Some((_, files)) = translation {
+        for (lesson, file) in lessons.iter_mut().zip(files) {
+            let known = words(file, language);
             each_text(lesson, &mut |text| {
                 if let Some(said) = known.get(text.as_str()) {
                     *text = said.clone();
@@ -77,9 +59,12 @@ pub fn find_in(id: &str, language: &str) -> Option<Lesson> {
     all_in(language).into_iter().find(|lesson| lesson.id == id)
 }
 
-pub(super) fn words(pairs: &str) -> BTreeMap<String, String> {
-    let read = toml::from_str::<Pairs>(pairs).map(|pairs| pairs.text).unwrap_or_default();
-    read.into_iter().map(|Pair { en, de }| (en, de)).collect()
+/// What the English texts of a file are in a language.
+pub(super) fn words(file: &str, language: &str) -> BTreeMap<String, String> {
+    let texts = toml::from_str::<Translation>(file).map(|file| file.text).unwrap_or_default();
+    let pair =
+        |mut text: BTreeMap<String, String>| Some((text.remove("en")?, text.remove(language)?));
+    texts.into_iter().filter_map(pair).collect()
 }
 
 /// Everything in a lesson that is read by people.
@@ -137,41 +122,47 @@ mod tests {
     }
 
     #[test]
-    fn every_text_of_every_lesson_is_there_in_german_and_none_too_many() {
-        for (mut lesson, pairs) in super::super::all().into_iter().zip(GERMAN) {
-            let known = words(pairs);
-            let mut used = Vec::new();
-            let id = lesson.id.clone();
-            each_text(&mut lesson, &mut |text| {
-                if text.is_empty() {
-                    return;
-                }
-                let said = known.get(text.as_str());
-                let said = said.unwrap_or_else(|| panic!("{id} has no German for “{text}”"));
-                assert_eq!(names(said), names(text), "{id}: “{said}”");
-                assert_eq!(
-                    said.matches('\n').count(),
-                    text.matches('\n').count(),
-                    "{id}: “{said}”"
-                );
-                used.push(text.clone());
-            });
-            let unused: Vec<_> = known.keys().filter(|en| !used.contains(en)).collect();
-            assert_eq!(unused, Vec::<&String>::new(), "{id}");
+    fn every_text_of_every_lesson_is_there_in_each_language_and_none_too_many() {
+        for (language, files) in TRANSLATIONS {
+            for (mut lesson, file) in super::super::all().into_iter().zip(files) {
+                check_texts(&mut lesson, &words(file, language), language);
+            }
         }
     }
 
+    /// A translation says what the lesson says: the same names, and as many paragraphs.
+    fn check_texts(lesson: &mut Lesson, known: &BTreeMap<String, String>, language: &str) {
+        let mut used = Vec::new();
+        let id = lesson.id.clone();
+        each_text(lesson, &mut |text| {
+            if text.is_empty() {
+                return;
+            }
+            let said = known.get(text.as_str());
+            let said = said.unwrap_or_else(|| panic!("{id} has no {language} for “{text}”"));
+            assert_eq!(names(said), names(text), "{id}, {language}: “{said}”");
+            let lines = |text: &str| text.matches('\n').count();
+            assert_eq!(lines(said), lines(text), "{id}, {language}: “{said}”");
+            used.push(text.clone());
+        });
+        let unused: Vec<_> = known.keys().filter(|en| !used.contains(en)).collect();
+        assert_eq!(unused, Vec::<&String>::new(), "{id}, {language}");
+    }
+
     #[test]
-    fn a_lesson_in_german_asks_the_same() {
-        for (plain, german) in super::super::all().iter().zip(all_in("de")) {
-            assert_eq!(plain.id, german.id);
-            assert_ne!(plain.title, german.title);
-            for step in 0..plain.steps.len() {
-                let said = |lesson: &Lesson| lesson.answer(step).ok().map(|found| found.truth);
-                let (one, other) = (said(plain), said(&german));
-                assert_eq!(one.is_some(), other.is_some(), "{}, step {step}", plain.id);
+    fn a_lesson_in_each_language_asks_the_same() {
+        for (language, _) in TRANSLATIONS {
+            for (plain, other) in super::super::all().iter().zip(all_in(language)) {
+                assert_eq!(plain.id, other.id);
+                assert_ne!(plain.title, other.title, "{language}");
+                for step in 0..plain.steps.len() {
+                    let said = |lesson: &Lesson| lesson.answer(step).ok().map(|found| found.truth);
+                    let (one, translated) = (said(plain), said(&other));
+                    assert_eq!(one.is_some(), translated.is_some(), "{}, step {step}", plain.id);
+                }
             }
         }
         assert_eq!(find_in("flood", "en"), super::super::find("flood"));
+        assert_eq!(find_in("flood", "xa"), super::super::find("flood"));
     }
 }

@@ -6,20 +6,30 @@ use alloc::vec::Vec;
 use super::{ALL, GroupLesson};
 use crate::lesson::words::words;
 
-/// The lessons in German, in the order of the lessons.
-const GERMAN: [&str; 3] = [
-    include_str!("../../../lessons/room/de/find-the-song.toml"),
-    include_str!("../../../lessons/room/de/the-line.toml"),
-    include_str!("../../../lessons/room/de/hand-on-the-film.toml"),
-];
+/// The texts of all lessons for rooms in one language, in the order of the lessons.
+macro_rules! texts {
+    ($language:literal) => {
+        texts!($language; "find-the-song", "the-line", "hand-on-the-film",)
+    };
+    ($language:literal; $($id:literal,)*) => {
+        (
+            $language,
+            [$(include_str!(concat!("../../../lessons/room/", $language, "/", $id, ".toml"))),*],
+        )
+    };
+}
 
-/// Every lesson for rooms, in a language: `de`, or English in any other case.
+/// The languages of the lessons for rooms other than English.
+const TRANSLATIONS: [(&str, [&str; 3]); 3] = [texts!("de"), texts!("es"), texts!("fr")];
+
+/// Every lesson for rooms, in a language; in English where it is not in that one.
 #[must_use]
 pub fn groups_in(language: &str) -> Vec<GroupLesson> {
-    let all = ALL.iter().zip(GERMAN).filter_map(|(text, pairs)| {
+    let translation = TRANSLATIONS.iter().find(|(of, _)| *of == language);
+    let all = ALL.iter().enumerate().filter_map(|(at, text)| {
         let mut lesson = GroupLesson::parse(text).ok()?;
-        if language == "de" {
-            let known = words(pairs);
+        if let Some((_, files)) = translation {
+            let known = words(files.get(at)?, language);
             each_text(&mut lesson, &mut |text| {
                 if let Some(said) = known.get(text.as_str()) {
                     text.clone_from(said);
@@ -57,15 +67,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_lesson_for_a_room_is_there_in_german_and_nothing_too_many() {
-        for (text, pairs) in ALL.iter().zip(GERMAN) {
-            let mut lesson = GroupLesson::parse(text).expect("it makes sense");
-            let (known, id, mut used) = (words(pairs), lesson.id.clone(), Vec::new());
-            each_text(&mut lesson, &mut |text| {
-                assert!(known.contains_key(text.as_str()), "{id} has no German for “{text}”");
-                used.push(text.clone());
-            });
-            assert!(known.keys().all(|en| used.contains(en)), "{id}");
+    fn every_lesson_for_a_room_is_there_in_each_language_and_nothing_too_many() {
+        for (language, files) in TRANSLATIONS {
+            for (text, file) in ALL.iter().zip(files) {
+                let mut lesson = GroupLesson::parse(text).expect("it makes sense");
+                let (known, id, mut used) = (words(file, language), lesson.id.clone(), Vec::new());
+                each_text(&mut lesson, &mut |text| {
+                    let there = known.contains_key(text.as_str());
+                    assert!(there, "{id} has no {language} for “{text}”");
+                    used.push(text.clone());
+                });
+                assert!(known.keys().all(|en| used.contains(en)), "{id}, {language}");
+            }
         }
     }
 
@@ -81,6 +94,8 @@ mod tests {
                 lesson.id
             );
         }
-        assert_ne!(group_in("the-line", "de"), group_in("the-line", "en"));
+        for (language, _) in TRANSLATIONS {
+            assert_ne!(group_in("the-line", language), group_in("the-line", "en"));
+        }
     }
 }
