@@ -7,8 +7,8 @@ export const TONGUES = [de, es, fr];
 
 /** Words of English that no language of the page has. */
 const COMMON = 'the|and|of|is|are|it|its|with|from|to|by|for|that|this|have|not|which|who|what|when|nobody|somebody|asks?|gets?|line|piece|nothing';
-/** As whole words: `notés` is none. @param {string} words */
-const whole = (words) => new RegExp(`(?<!\\p{L})(${words})(?!\\p{L})`, 'iu');
+/** As whole words: neither `notés` nor `piece_time` holds one. @param {string} words */
+const whole = (words) => new RegExp(`(?<![\\p{L}_])(${words})(?![\\p{L}_])`, 'iu');
 /** The same and more, for one language: French has some of them. @type {Record<string, RegExp>} */
 export const ENGLISH = {
   de: whole(`${COMMON}|has|place|message`),
