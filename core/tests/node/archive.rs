@@ -160,6 +160,22 @@ fn a_folder_that_comes_in_parts_has_one_place_under_its_name() {
 }
 
 #[test]
+fn the_slot_is_kept_between_two_parts_of_a_folder_and_free_after_the_last() {
+    let mut host = host();
+    let collector = host.accept("9.9.9.9:1");
+    let part = |query: &str| request("GET", &format!("/Music/?tar&{query}"), "X-Queue: 0.1\r\n");
+    let (head, _) = reply(&mut host, collector, &part("count=2"));
+    assert_eq!(status(&head), 200, "{head}");
+    assert_eq!(host.node.view(1, 10).queue.free, 0, "more of it is to come");
+    let other = host.accept("8.8.8.8:1");
+    let (head, _) = reply(&mut host, other, &request("GET", "/Film", "X-Queue: 0.1\r\n"));
+    assert_eq!(status(&head), 503, "{head}");
+    let (head, _) = reply(&mut host, collector, &part("after=A%2Fempty&count=9"));
+    assert_eq!(status(&head), 200, "{head}");
+    assert_eq!(host.node.view(1, 10).queue.free, 1, "that was all of it");
+}
+
+#[test]
 fn a_folder_that_changes_breaks_the_promise_and_the_connection() {
     for change in 0..4 {
         let mut host = host();
