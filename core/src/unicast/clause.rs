@@ -48,6 +48,7 @@ impl Event {
                 ("PA-3", "windows grow with the path, up to a limit")
             }
             Self::Resized { .. } => ("PA-6", "RFC 8899"),
+            Self::Controlled { .. } => ("PA-1", "draft-ietf-ccwg-bbr; RFC 9438"),
             Self::Moved { .. } => ("PA-9", "a proven change of address"),
             Self::Limit { .. } => ("UC-6", "everything that grows has a limit"),
         }

@@ -5,6 +5,7 @@ use core::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
+use super::ControlPhase;
 use crate::time::Duration;
 use crate::wire::unicast::UnicastConnId;
 
@@ -80,6 +81,21 @@ pub enum Event {
     /// The peer proved that it is now at another address: its datagrams are
     /// sent there (PA-9). `peer` stays its name.
     Moved { peer: SocketAddr, conn: UnicastConnId, to: SocketAddr },
+    /// Traced: the congestion control has another phase, or allows a rate or a
+    /// window that differs by a tenth or more (UC-14, PA-1): bytes under way,
+    /// and bytes a second, if it says so many. `trip` is the round trip now,
+    /// `least` the shortest one: what is between them is a queue. `lost` bytes
+    /// are reported missing by the acknowledgement that led to it.
+    Controlled {
+        peer: SocketAddr,
+        conn: UnicastConnId,
+        phase: ControlPhase,
+        window: u64,
+        rate: Option<u64>,
+        trip: Duration,
+        least: Duration,
+        lost: u64,
+    },
 }
 
 impl Event {
@@ -106,6 +122,7 @@ impl Event {
             | Self::Undelivered { peer, .. }
             | Self::PeerUnreachable { peer, .. }
             | Self::Rtt { peer, .. }
+            | Self::Controlled { peer, .. }
             | Self::Task { peer }
             | Self::Limit { peer, .. }
             | Self::Resized { peer, .. }

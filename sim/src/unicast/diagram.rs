@@ -99,6 +99,11 @@ pub struct LifelineMark {
     pub to: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
+    /// What the congestion control allows: bytes a second, and bytes under way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window: Option<u64>,
 }
 
 /// The reason given in an event.
@@ -326,6 +331,9 @@ impl LifelineMark {
                 LifelineMark { why: Some(Reason::Rejection(*why)), ..on("rejected", conn) }
             }
             E::PeerUnreachable { .. } => LifelineMark { kind: "unreachable", ..self },
+            E::Controlled { conn, rate, window, .. } => {
+                LifelineMark { rate: *rate, window: Some(*window), ..on("controlled", conn) }
+            }
             E::Full { .. } => LifelineMark { kind: "full", ..self },
             E::Writable { .. } => LifelineMark { kind: "writable", ..self },
             // Sending and receiving are drawn as arrows.

@@ -70,6 +70,24 @@ pub(crate) fn list_numbers(timeline: &Timeline<Unicast>, i: u64) -> Option<Value
         Told::Rtt { smoothed, variation, timeout, .. } => {
             json!({"key": "rtt", "smoothed": smoothed, "variation": variation, "timeout": timeout})
         }
+        Told::Controlled { conn, .. } => {
+            let before = earlier()
+                .map(|(_, old)| old)
+                .find(|old| matches!(old, Told::Controlled { conn: of, .. } if of == conn));
+            controlled(told, before)?
+        }
         _ => return None,
     })
+}
+
+/// What a controller allows, and what it allowed before.
+fn controlled(told: &Told, before: Option<&Told>) -> Option<Value> {
+    let Told::Controlled { window, rate, trip, least, lost, .. } = told else { return None };
+    let (window_before, rate_before) = match before {
+        Some(Told::Controlled { window, rate, .. }) => (Some(window), *rate),
+        _ => (None, None),
+    };
+    Some(json!({"key": "controlled", "window": window, "window_before": window_before,
+        "rate": rate, "rate_before": rate_before, "lost": lost,
+        "trip": trip, "least": least, "queued": *trip - *least}))
 }

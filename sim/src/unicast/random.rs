@@ -28,7 +28,8 @@ pub const QUIET: Duration = Duration::from_secs(15);
 #[must_use]
 pub fn draw(choose: &mut Choose, seed: u64) -> Scenario {
     let nodes = choose.between(2, 3);
-    let name = |n: u64| Party { name: format!("{}", char::from(b'A' + n as u8)) };
+    let name =
+        |n: u64| Party { name: format!("{}", char::from(b'A' + n as u8)), ..Party::default() };
     let config = config(choose);
     let mut scenario = Scenario {
         id: format!("random-unicast-{seed}"),

@@ -37,6 +37,10 @@ pub struct Scenario {
     pub config: Config,
     /// The link for every direction that is not in `ways`.
     pub link: DatagramLink,
+    /// All directions to one node share its link: what is sent to it by one
+    /// waits behind what is sent by the others.
+    #[serde(skip_serializing_if = "core::ops::Not::not")]
+    pub shared: bool,
     /// Directions with a link of their own.
     pub ways: Vec<PathDirection>,
     /// What the applications do, in order of time.
@@ -53,6 +57,9 @@ pub struct Scenario {
 pub struct Party {
     /// Its name.
     pub name: String,
+    /// Its congestion control, if it is another than that of `config`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub congestion: Option<Congestion>,
 }
 
 /// A direction between two nodes.
@@ -79,7 +86,7 @@ pub struct UnicastVariant {
 
 impl Default for Scenario {
     fn default() -> Self {
-        let party = |name| Party { name: String::from(name) };
+        let party = |name| Party { name: String::from(name), ..Party::default() };
         Self {
             id: String::from("scenario"),
             title: String::new(),
@@ -91,6 +98,7 @@ impl Default for Scenario {
             // The presets show retransmission, not congestion control.
             config: Config { congestion: Congestion::None, ..Config::default() },
             link: DatagramLink::default(),
+            shared: false,
             ways: Vec::new(),
             script: Vec::new(),
             faults: Vec::new(),

@@ -64,6 +64,10 @@ pub struct Sending {
     pub limit: u64,
     pub kept_bytes: u64,
     pub flight_bytes: u64,
+    /// What congestion control allows, if there is one: bytes under way, and
+    /// bytes a second.
+    pub allowed_bytes: Option<u64>,
+    pub allowed_rate: Option<u64>,
 }
 
 /// The receiving half.
@@ -105,6 +109,8 @@ impl From<SenderView> for Sending {
             limit: view.limit,
             kept_bytes: view.bytes,
             flight_bytes: view.flight,
+            allowed_bytes: view.window,
+            allowed_rate: view.rate,
         }
     }
 }

@@ -10,7 +10,7 @@ use super::event::{DatagramEvent, DatagramId, Event, Label, UnicastIncident};
 use super::host::Application;
 use super::scenario::Scenario;
 use crate::error::{ScenarioError, ScenarioMistake};
-use crate::links::datagram::{DatagramLoss, Direction};
+use crate::links::datagram::{DatagramLoss, Direction, LinkQueue};
 use crate::world::{Life, Protocol};
 use servent_core::engine::Effect;
 use servent_core::node::{
@@ -59,6 +59,8 @@ pub(super) struct DatagramFlight {
 pub struct Unicast {
     /// By sender and receiver.
     pub(super) ways: Vec<Direction>,
+    /// By receiver, where the directions to it share its link.
+    queues: Vec<LinkQueue>,
     pub(super) flights: BTreeMap<u64, DatagramFlight>,
     /// The number of datagrams sent, including duplicates.
     launched: u64,
@@ -175,8 +177,16 @@ impl UnicastWorld {
         let (from, bytes) = (NodeId(host), data.len() as u32);
         let plan = Arc::clone(&self.net.scenario);
         let now = self.now();
-        let way = &mut self.net.ways[host as usize * self.nodes.len() + to.0 as usize];
+        let Unicast { ways, queues, .. } = &mut self.net;
+        let way = &mut ways[host as usize * self.nodes.len() + to.0 as usize];
+        let queue = &mut queues[to.0 as usize];
+        if plan.shared {
+            core::mem::swap(&mut way.queue, queue);
+        }
         let fate = way.send(plan.link(from, to), now, bytes);
+        if plan.shared {
+            core::mem::swap(&mut way.queue, queue);
+        }
         let (n, id) = (way.count, DatagramId::new(from, to, way.count));
         let why = |conn, seq| {
             let mut fits =
@@ -259,6 +269,7 @@ impl Protocol for Unicast {
         let way = |i: usize| Direction::new(dice.fork("way", i as u64));
         let net = Self {
             ways: (0..nodes * nodes).map(way).collect(),
+            queues: alloc::vec![LinkQueue::EMPTY; nodes],
             flights: BTreeMap::new(),
             launched: 0,
             copies: 0,
@@ -311,9 +322,11 @@ impl Protocol for Unicast {
     fn engine(world: &UnicastWorld, node: u32, start: u32) -> Node {
         let scenario = &world.net.scenario;
         let dice = Rng::new(scenario.seed).fork("node", u64::from(node));
+        let own = scenario.nodes[node as usize].congestion;
         let unicast = unicast::Config {
             profile: scenario.profile,
             trace_messages: true,
+            congestion: own.unwrap_or(scenario.config.congestion),
             ..scenario.config.clone()
         };
         let datagrams = Some(unicast);

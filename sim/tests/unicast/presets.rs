@@ -111,3 +111,28 @@ fn the_same_scenario_gives_the_same_digest() {
     let other = Scenario { seed: s.seed + 1, ..s.clone() };
     assert_ne!(run(&s).0.digest(), run(&other).0.digest());
 }
+
+/// What the datagrams to B waited, in milliseconds: the one in the middle of those
+/// sent between two and ten seconds.
+fn queued(s: &Scenario) -> u64 {
+    let mut waits = Vec::new();
+    for record in run(s).1 {
+        let measured = (2..10).contains(&(record.at.as_micros() / 1_000_000));
+        if let Event::Datagram(DatagramEvent::Sent { to: NodeId(1), due, .. }) = record.event
+            && measured
+        {
+            waits.push(due.since(record.at).as_micros() / 1_000);
+        }
+    }
+    waits.sort_unstable();
+    waits[waits.len() / 2] - waits[0]
+}
+
+#[test]
+fn a_flow_that_waits_for_losses_queues_more_on_a_shared_link() {
+    let mixed = Scenario::parse(include_str!("fill-the-queue.json")).expect("a scenario");
+    let mut measured = mixed.clone();
+    measured.nodes[2].congestion = None;
+    let (mixed, alone) = (queued(&mixed), queued(&measured));
+    assert!(mixed > alone, "{mixed} ms beside CUBIC, {alone} ms without");
+}

@@ -302,7 +302,7 @@ fn three_talk_with_each_other_over_bad_links() {
         let c = NodeId(2);
         let pairs = [(A, B), (B, c), (c, A), (A, c)];
         let mut s = story(profile, 120, Vec::new(), Vec::new());
-        s.nodes.push(Party { name: "C".into() });
+        s.nodes.push(Party { name: "C".into(), ..Party::default() });
         s.script = pairs.map(|(from, to)| at(10, send(from, to, 50, 9))).to_vec();
         s.link.loss = (1, 10);
         s.link.jitter = Duration::from_millis(15);

@@ -1,5 +1,5 @@
 /** Sentences of the retransmission view; they come with it. */
-import { count } from '#lab/format.js';
+import { count, fixed } from '#lab/format.js';
 
 /** @import { Args } from './en.js' */
 
@@ -9,6 +9,8 @@ const ms = (/** @type {number} */ us) => (us < 1e6 ? `${Math.round(us / 1e3)} ms
 const range = (a) => (a.from === a.to ? `${count(a.from)}` : `${count(a.from)} to ${count(a.to)}`);
 /** `Message 5` or `Messages 5 to 8`. @param {Args} a */
 const messages = (a) => (a.from === a.to ? `message ${count(a.from)}` : `messages ${range(a)}`);
+/** A rate. @param {number|null} each bytes a second */
+const rate = (each) => (each === null ? 'as much as the window allows' : each < 125e3 ? `${Math.round(each / 125)} kbit/s` : `${fixed(each / 125e3, 1)} Mbit/s`);
 const peer = (/** @type {Args} */ a) => a.who ?? 'the other end';
 
 /** @type {Record<string, string>} */
@@ -26,6 +28,8 @@ const REJECTIONS = {
 /** @type {Record<string, string>} */
 const LOST = { drop: 'dropped by hand', chance: 'bad luck', burst: 'the link has a bad moment', queue: 'the queue of the link is full', mtu: 'too large for the link', cut: 'nothing gets through', down: 'no end is there' };
 
+/** @type {Record<string, string>} */
+const PHASES = { startup: 'it looks for the rate of the line', drain: 'what start-up queued drains', down: 'a little slower than the line, until nothing waits', cruise: 'at the rate of the line', refill: 'at the rate of the line, before it asks for more', up: 'a little faster, to see whether there is more', probe_rtt: 'much less, to see the way without a queue', avoidance: 'after a loss less, and then more again', free: 'nothing controls it' };
 /** @type {Record<string, string>} */
 const MEET_REFUSALS = { full: 'it has as many meetings as it may', too_many: 'it has had too many meetings of that address', taken: 'another visitor has that seat' };
 /** @type {Record<string, string>} */
@@ -59,6 +63,7 @@ export const unicast = {
   'numbers.ack_sent': (a) => `Everything up to ${count(a.upto)} is here; the newest is ${count(a.newest)}${a.newest > a.upto ? ', so something between them is missing' : ''}.`,
   'numbers.requested': (a) => `${plural(a.count, 'number is', 'numbers are')} missing between ${count(a.from_number)} and ${count(a.to_number)}.`,
   'numbers.rtt': (a) => `There and back takes ${ms(a.smoothed)}, give or take ${ms(a.variation)}; patience is ${ms(a.timeout)}.`,
+  'numbers.controlled': (a) => `Rate ${a.rate_before === null ? '' : `${rate(a.rate_before)} → `}${rate(a.rate)}, window ${a.window_before === null ? '' : `${count(a.window_before)} → `}${count(a.window)} B${a.window < a.window_before || (a.rate !== null && a.rate < a.rate_before) ? `: slower, ${a.lost ? `for ${count(a.lost)} B were lost` : 'and nothing was lost'}` : ''}. The way there and back took ${ms(a.trip)}; ${ms(a.queued)} of it was waiting, for the shortest took ${ms(a.least)}.`,
   'outcome.delivered': 'delivered',
   'outcome.delivered.of': (a) => `${count(a.delivered)} of ${count(a.written)}${a.last ? ` by ${a.last}` : ''}`,
   'outcome.delivered.long': 'Messages that the application at the other end has got, of those handed over, and when the last of them came',
@@ -124,6 +129,7 @@ export const unicast = {
   'sign.task': 'the task runs and finds nothing to do',
   'sign.acted': 'task acts',
   'signs.margins': 'Left, the sender: everything up to the first edge is acknowledged (HA), everything up to the second is sent (HS). Right, the receiver: a column a message, hatched while it waits for an earlier one, solid once it was delivered. A bracket joins what an acknowledgement covers for the first time.',
+  'signs.conditions': 'Where congestion is controlled, the left margin shows the rate (thick) and the window (thin) of each sender instead, and the right one how long datagrams waited in the queue; a full row is one that found the queue full.',
   'end.sender': 'sender',
   'end.receiver': 'receiver',
   'end.sender.open': 'sender',
@@ -146,6 +152,8 @@ export const unicast = {
   'fact.sender.of': (a) => `acknowledged ${a.ha}, sent ${a.hs}, given ${a.last}, room up to ${a.limit}`,
   'fact.kept': 'Kept',
   'fact.kept.of': (a) => `${count(a.kept_bytes)} B, ${count(a.flight_bytes)} B on the way`,
+  'fact.pace': 'May send',
+  'fact.pace.of': (a) => `${rate(a.allowed_rate)}, ${count(a.allowed_bytes)} B on the way at most`,
   'fact.receiver': 'Receives',
   'fact.receiver.of': (a) => `expects ${a.next}, newest is ${a.newest}`,
   'fact.missing': 'Missing',
@@ -197,6 +205,7 @@ export const unicast = {
   'unicast.undelivered': (a) => `${a.node} names ${messages(a)}: no acknowledgement says that ${a.from === a.to ? 'it' : 'they'} arrived, and none will.`,
   'unicast.peer_unreachable': (a) => `${a.node} gives ${peer(a)} up after ${ms(a.silent)} of silence.`,
   'unicast.rtt': (a) => `${a.node} measures a round trip: ${ms(a.smoothed)}, patience ${ms(a.timeout)}.`,
+  'unicast.controlled': (a) => `${a.node} sends ${peer(a)} ${rate(a.rate)} from now on, with at most ${count(a.window)} B on the way: ${PHASES[a.phase] ?? a.phase}.`,
   'unicast.resized': (a) => `${a.node} sends ${peer(a)} datagrams of ${plural(a.bytes, 'byte', 'bytes')} from now on.`,
   'unicast.moved': (a) => `${a.node} learns that ${peer(a)} is at another address now: ${a.to}.`,
   'meet.seated': (a) => `${a.peer} takes its seat in a meeting at ${a.node}.`,
@@ -239,6 +248,7 @@ export const unicast = {
     'unicast.closed': 'Both ends agree on the last number, so that nothing is lost without a word.',
     'unicast.undelivered': 'Nothing is lost silently: what may not have arrived is named.',
     'unicast.peer_unreachable': 'Sending again grows rarer with every failure, and ends after a deadline.',
+    'unicast.controlled': 'How fast the line delivers and how long the way takes without a queue decide how much may be on the way; where only losses are heeded, they do.',
     'unicast.resized': 'A probe shows what the way carries: small datagrams at first, then larger ones. When large ones stop arriving, small ones must do.',
     'unicast.moved': 'Anybody may copy a datagram. So the new address was sent a number first, and sent it back: it receives what is sent there.',
     'unicast.rtt': 'How patient the sender is follows from how long the way there and back takes, and how much that varies.',

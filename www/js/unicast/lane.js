@@ -1,6 +1,7 @@
 /** One unicast on the canvas: lifelines, arrows, brackets, ticks, margins. */
 import { isHidden, told } from '#lab/session/future.js';
 import { firstFrom } from '#lab/unicast/axis.js';
+import { Conditions, paces, queue } from '#lab/unicast/conditions.js';
 import { colourOf, cross, head, STROKES } from '#lab/unicast/look.js';
 import { Margins, bitmap, stairs } from '#lab/unicast/margin.js';
 import { kindOf, label } from '#lab/unicast/words.js';
@@ -37,6 +38,7 @@ export class Lane {
   /** @type {number[]} */ #sent = [];
   /** @type {Map<number, {kind: import('./words.js').Kind, text: string}>} */ #words = new Map();
   /** @type {Margins|null} */ margins = null;
+  /** @type {Conditions|null} */ conditions = null;
 
   /** @param {UnicastRun} run */
   constructor(run) { this.run = run; }
@@ -49,7 +51,9 @@ export class Lane {
     this.#sent = run.arrows.map((a) => a.sent);
     this.#longest = run.arrows.reduce((most, a) => Math.max(most, Math.max(a.due, a.at ?? 0) - a.sent), 0);
     this.#words.clear();
-    this.margins = new Margins(run, ...this.ends());
+    const [sender, receiver] = this.ends();
+    this.margins = new Margins(run, sender, receiver);
+    this.conditions = new Conditions(run, receiver);
     this.#at = run.marks.map((m) => m.at);
     // What the task did stands at the same instant; a run that did nothing is hollow.
     this.#acted = new Set(run.marks.filter((m) => m.kind === 'resent' || m.kind === 'requested').map((m) => `${m.node}/${m.at}`));
@@ -133,8 +137,11 @@ export class Lane {
       ctx.clip();
     }
     const sides = { axis, from, to, until: now, colours };
-    if (this.margins && this.left.width > 0) stairs(ctx, this.margins, { ...this.left, ...sides });
-    if (this.margins && this.right.width > 0) bitmap(ctx, this.margins, { ...this.right, ...sides });
+    const controlled = this.conditions?.any ? this.conditions : null;
+    if (controlled && this.left.width > 0) paces(ctx, controlled, { ...this.left, ...sides });
+    else if (this.margins && this.left.width > 0) stairs(ctx, this.margins, { ...this.left, ...sides });
+    if (controlled && this.right.width > 0) queue(ctx, controlled, { ...this.right, ...sides });
+    else if (this.margins && this.right.width > 0) bitmap(ctx, this.margins, { ...this.right, ...sides });
     this.#lifelines(ctx, look, from, to);
     const seen = this.sight(look);
     for (const arrow of seen) this.#bracket(ctx, arrow, look);

@@ -35,4 +35,5 @@ export const legend = () => el('ul', { class: 'unicast-legend', 'aria-label': t(
 export const signs = () => [
   el('ul', { class: 'signs' }, ...[...KINDS, /** @type {const} */ ('probe'), /** @type {const} */ ('lost'), /** @type {const} */ ('task'), /** @type {const} */ ('acted')].map(sign)),
   el('p', { text: t('signs.margins') }),
+  el('p', { text: t('signs.conditions') }),
 ];

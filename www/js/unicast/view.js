@@ -41,7 +41,7 @@ function arrowFacts(arrow, run) {
 function nodeFacts({ peers }) {
   return peers.flatMap(({ name, rtt, rto, sender, receiver }) => /** @type {[string, string][]} */ ([
     [t('fact.peer'), name],
-    ...(sender ? [[t('fact.sender'), t('fact.sender.of', sender)], [t('fact.kept'), t('fact.kept.of', sender)]] : []),
+    ...(sender ? [[t('fact.sender'), t('fact.sender.of', sender)], [t('fact.kept'), t('fact.kept.of', sender)], ...(sender.allowed_bytes === null ? [] : [[t('fact.pace'), t('fact.pace.of', sender)]])] : []),
     ...(receiver ? [[t('fact.receiver'), t('fact.receiver.of', receiver)], [t('fact.missing'), receiver.missing_count ? ranges(receiver.missing, 8) : t('fact.none')]] : []),
     [t('fact.rtt'), t('fact.rtt.of', { rtt, rto })],
   ]));

@@ -54,6 +54,8 @@ pub(super) struct SendControl {
     /// What the receiver has counted.
     late: u64,
     marked: u64,
+    /// What an event said of the controller last.
+    shown: Option<(Allowance, ControlPhase)>,
     /// Effects of the controller. Empty between two calls.
     said: Fx<Allowance, ControlPhase>,
 }
@@ -87,6 +89,7 @@ impl SendControl {
             sent: 0,
             late: 0,
             marked: 0,
+            shown: None,
             said: Fx::new(),
         }
     }
@@ -116,6 +119,25 @@ impl SendControl {
             None if self.allowed == Allowance::FREE => ControlPhase::Free,
             None => ControlPhase::Startup,
         }
+    }
+
+    /// What the controller allows and its phase, if they differ from what this
+    /// returned last by more than a tenth.
+    pub(super) fn take_change(&mut self) -> Option<(Allowance, ControlPhase)> {
+        let controller = self.controller.as_ref().filter(|it| it.measures())?;
+        let controlled = (self.allowed, controller.phase());
+        let is_same = |(allowed, phase): (Allowance, ControlPhase)| {
+            let near = |old: u64, new: u64| old.abs_diff(new) < old / 10;
+            let (old, new) = (allowed.rate.unwrap_or(0), self.allowed.rate.unwrap_or(0));
+            phase == controlled.1
+                && near(allowed.window, self.allowed.window)
+                && (old == new || near(old, new))
+        };
+        if self.shown.is_some_and(is_same) {
+            return None;
+        }
+        self.shown = Some(controlled);
+        self.shown
     }
 
     /// Begins a train if one is due: true when a datagram may leave now.

@@ -261,6 +261,7 @@ impl SenderEntry {
             counts: ack.counts,
         };
         self.control.reveal(cx.now, self.flight, reveals);
+        self.show_control(lost, trip.unwrap_or(rtt.smoothed()), rtt.least(), cx);
         self.fit_window(cx);
         if core::mem::take(&mut self.opening) && self.has_unacked() && !cx.config.to_the_letter() {
             // Its window is open now; the highest number shows it what it
@@ -268,6 +269,18 @@ impl SenderEntry {
             self.resend_tail();
         }
         self.writable(cx);
+    }
+
+    /// Shows in what is traced how the controller has decided.
+    fn show_control(&mut self, lost: u64, trip: Duration, least: Duration, cx: &mut UnicastCx<'_>) {
+        if !cx.config.trace_messages {
+            return;
+        }
+        let Some((Allowance { window, rate, .. }, phase)) = self.control.take_change() else {
+            return;
+        };
+        let conn = self.conn;
+        cx.trace(|peer| Event::Controlled { peer, conn, phase, window, rate, trip, least, lost });
     }
 
     /// Measures a round trip, if `newest` is new and was sent only once.

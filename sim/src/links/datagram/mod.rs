@@ -50,6 +50,40 @@ pub(crate) struct LinkFate {
     pub(crate) copy: Option<Instant>,
 }
 
+/// What waits for the rate of a link.
+#[derive(Debug, Clone)]
+pub(crate) struct LinkQueue {
+    /// When everything in the queue will have been sent, and the fraction of a
+    /// microsecond beyond it, in units of one over the rate: on a fast link a
+    /// datagram takes a few microseconds, so what is cut off would add up.
+    busy_until: Instant,
+    beyond: u64,
+}
+
+impl LinkQueue {
+    pub(crate) const EMPTY: Self = Self { busy_until: Instant::ZERO, beyond: 0 };
+
+    /// When a datagram that is sent now leaves; `None` when there is no room for
+    /// it.
+    fn leaves(&mut self, link: &DatagramLink, now: Instant, bytes: u32) -> Option<Instant> {
+        if link.rate == 0 {
+            return Some(now);
+        }
+        let waits = self.busy_until.since(now);
+        let waiting = u128::from(waits.as_micros()) * u128::from(link.rate) / 1_000_000;
+        if waiting > u128::from(link.queue) {
+            return None;
+        }
+        if self.busy_until < now {
+            (self.busy_until, self.beyond) = (now, 0);
+        }
+        let takes = u64::from(bytes) * 1_000_000 + self.beyond;
+        self.busy_until += Duration::from_micros(takes / link.rate);
+        self.beyond = takes % link.rate;
+        Some(self.busy_until)
+    }
+}
+
 /// The state of one direction.
 #[derive(Debug, Clone)]
 pub(crate) struct Direction {
@@ -57,11 +91,7 @@ pub(crate) struct Direction {
     /// Datagrams sent so far.
     pub(crate) count: u32,
     bad: bool,
-    /// When everything in the queue will have been sent, and the fraction of a
-    /// microsecond beyond it, in units of one over the rate: on a fast link a
-    /// datagram takes a few microseconds, so what is cut off would add up.
-    busy_until: Instant,
-    beyond: u64,
+    pub(crate) queue: LinkQueue,
     pub(crate) cut: bool,
     /// Faults by the number of the datagram.
     pub(crate) rules: BTreeMap<u32, Rule>,
@@ -73,8 +103,7 @@ impl Direction {
             dice,
             count: 0,
             bad: false,
-            busy_until: Instant::ZERO,
-            beyond: 0,
+            queue: LinkQueue::EMPTY,
             cut: false,
             rules: BTreeMap::new(),
         }
@@ -102,22 +131,10 @@ impl Direction {
             (loss, twice, late) = (None, false, false);
         }
 
-        let mut left = now;
-        if link.rate > 0 {
-            let waits = self.busy_until.since(now);
-            let waiting = u128::from(waits.as_micros()) * u128::from(link.rate) / 1_000_000;
-            if waiting > u128::from(link.queue) {
-                loss = Some(DatagramLoss::Queue);
-            } else {
-                if self.busy_until < now {
-                    (self.busy_until, self.beyond) = (now, 0);
-                }
-                let takes = u64::from(bytes) * 1_000_000 + self.beyond;
-                self.busy_until += Duration::from_micros(takes / link.rate);
-                self.beyond = takes % link.rate;
-                left = self.busy_until;
-            }
-        }
+        let left = self.queue.leaves(link, now, bytes).unwrap_or_else(|| {
+            loss = Some(DatagramLoss::Queue);
+            now
+        });
         let late = if late { link.late } else { Duration::ZERO };
         let due = left + link.latency.max(DatagramLink::LEAST) + jitter + late;
         if link.mtu > 0 && bytes > link.mtu {
@@ -132,7 +149,7 @@ impl Direction {
 
     /// How long a datagram sent now would wait for those before it.
     pub(crate) const fn waits(&self, now: Instant) -> Duration {
-        self.busy_until.since(now)
+        self.queue.busy_until.since(now)
     }
 
     /// The fate of a datagram that a fault may have decided about.

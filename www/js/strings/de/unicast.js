@@ -1,5 +1,5 @@
 /** Sentences of the retransmission view, in German. */
-import { count } from '#lab/format.js';
+import { count, fixed } from '#lab/format.js';
 import { ms, plural } from '#lab/strings/de/words.js';
 
 /** @import { Args, Sentences } from '#lab/strings/de/words.js' */
@@ -8,11 +8,15 @@ import { ms, plural } from '#lab/strings/de/words.js';
 const range = (a) => (a.from === a.to ? `${count(a.from)}` : `${count(a.from)} bis ${count(a.to)}`);
 /** `Nachricht 5` or `Nachrichten 5 bis 8`. @param {Args} a */
 const messages = (a) => (a.from === a.to ? `Nachricht ${count(a.from)}` : `Nachrichten ${range(a)}`);
+/** A rate. @param {number|null} each bytes a second */
+const rate = (each) => (each === null ? 'so viel das Fenster erlaubt' : each < 125e3 ? `${Math.round(each / 125)} kbit/s` : `${fixed(each / 125e3, 1)} Mbit/s`);
 const peer = (/** @type {Args} */ a) => a.who ?? 'dem anderen Ende';
 /** The end that a node sees, calls, or gives up. */
 const whom = (/** @type {Args} */ a) => a.who ?? 'das andere Ende';
 const side = (/** @type {Args} */ a) => (a.side === 'sender' ? 'Sender' : 'Empfänger');
 
+/** @type {Record<string, string>} */
+const PHASES = { startup: 'die Rate der Leitung wird gesucht', drain: 'was beim Start in die Warteschlange kam, läuft ab', down: 'etwas langsamer als die Leitung, bis nichts mehr wartet', cruise: 'mit der Rate der Leitung', refill: 'mit der Rate der Leitung, bevor nach mehr gefragt wird', up: 'etwas schneller, um zu sehen, ob es mehr gibt', probe_rtt: 'viel weniger, um den Weg ohne Warteschlange zu sehen', avoidance: 'nach einem Verlust weniger und dann wieder mehr', free: 'nichts regelt' };
 /** @type {Record<string, string>} */
 const MEET_REFUSALS = { full: 'Mehr Treffen sind nicht erlaubt', too_many: 'Diese Adresse hatte zu viele Treffen', taken: 'Den Platz hat ein anderer Besucher' };
 /** @type {Record<string, string>} */
@@ -60,6 +64,7 @@ export const unicast = {
   'numbers.ack_sent': (a) => `Alles bis ${count(a.upto)} ist da; die neueste ist ${count(a.newest)}${a.newest > a.upto ? ', dazwischen fehlt also etwas' : ''}.`,
   'numbers.requested': (a) => `${plural(a.count, 'Nummer fehlt', 'Nummern fehlen')} zwischen ${count(a.from_number)} und ${count(a.to_number)}.`,
   'numbers.rtt': (a) => `Hin und zurück dauert es ${ms(a.smoothed)}, mal mehr, mal weniger: ${ms(a.variation)}; die Geduld reicht ${ms(a.timeout)}.`,
+  'numbers.controlled': (a) => `Rate ${a.rate_before === null ? '' : `${rate(a.rate_before)} → `}${rate(a.rate)}, Fenster ${a.window_before === null ? '' : `${count(a.window_before)} → `}${count(a.window)} B${a.window < a.window_before || (a.rate !== null && a.rate < a.rate_before) ? `: langsamer, ${a.lost ? `denn ${count(a.lost)} B gingen verloren` : 'ohne dass etwas verloren ging'}` : ''}. Hin und zurück dauerte es ${ms(a.trip)}; ${ms(a.queued)} davon war Warten, denn am kürzesten waren es ${ms(a.least)}.`,
   'outcome.delivered': 'zugestellt',
   'outcome.delivered.of': (a) => `${count(a.delivered)} von ${count(a.written)}${a.last ? ` bis ${a.last}` : ''}`,
   'outcome.delivered.long': 'Nachrichten, die bei der Anwendung am anderen Ende ankamen, von den übergebenen, und wann die letzte kam',
@@ -125,6 +130,7 @@ export const unicast = {
   'sign.task': 'der Durchlauf findet nichts zu tun',
   'sign.acted': 'der Durchlauf handelt',
   'signs.margins': 'Links der Sender: Bis zur ersten Kante ist alles bestätigt (HA), bis zur zweiten alles gesendet (HS). Rechts der Empfänger: eine Spalte je Nachricht, schraffiert, solange sie auf eine frühere wartet, gefüllt, sobald sie zugestellt ist. Eine Klammer verbindet, was eine Bestätigung zum ersten Mal umfasst.',
+  'signs.conditions': 'Wo der Stau geregelt wird, zeigt der linke Rand stattdessen Rate (dick) und Fenster (dünn) jedes Senders und der rechte, wie lange Datagramme in der Warteschlange standen; eine volle Zeile ist eines, das sie voll fand.',
   'end.sender': 'Sender',
   'end.receiver': 'Empfänger',
   'end.sender.open': 'Sender',
@@ -147,6 +153,8 @@ export const unicast = {
   'fact.sender.of': (a) => `bestätigt ${a.ha}, gesendet ${a.hs}, übergeben ${a.last}, Raum bis ${a.limit}`,
   'fact.kept': 'Aufgehoben',
   'fact.kept.of': (a) => `${count(a.kept_bytes)} B, davon ${count(a.flight_bytes)} B unterwegs`,
+  'fact.pace': 'Darf senden',
+  'fact.pace.of': (a) => `${rate(a.allowed_rate)}, höchstens ${count(a.allowed_bytes)} B unterwegs`,
   'fact.receiver': 'Empfängt',
   'fact.receiver.of': (a) => `erwartet ${a.next}, die neueste ist ${a.newest}`,
   'fact.missing': 'Fehlt',
@@ -198,6 +206,7 @@ export const unicast = {
   'unicast.undelivered': (a) => `${a.node} nennt ${messages(a)}: Niemand hat gesagt, dass ${a.from === a.to ? 'sie ankam' : 'sie ankamen'}, und niemand wird es tun.`,
   'unicast.peer_unreachable': (a) => `${a.node} gibt ${whom(a)} nach ${ms(a.silent)} Stille auf.`,
   'unicast.rtt': (a) => `${a.node} misst hin und zurück ${ms(a.smoothed)}, Geduld ${ms(a.timeout)}.`,
+  'unicast.controlled': (a) => `${a.node} sendet ${peer(a)} von nun an ${rate(a.rate)}, mit höchstens ${count(a.window)} B unterwegs: ${PHASES[a.phase] ?? a.phase}.`,
   'unicast.resized': (a) => `${a.node} sendet ${a.who ?? 'dem anderen Ende'} von nun an Datagramme von ${plural(a.bytes, 'Byte', 'Bytes')}.`,
   'unicast.moved': (a) => `${a.node} erfährt, dass ${whom(a)} jetzt unter einer anderen Adresse zu erreichen ist: ${a.to}.`,
   'meet.seated': (a) => `${a.peer} nimmt bei ${a.node} an einem Treffen teil.`,
@@ -240,6 +249,7 @@ export const unicast = {
     'unicast.closed': 'Beide Enden sind sich über die letzte Nummer einig, damit nichts wortlos verloren geht.',
     'unicast.undelivered': 'Nichts geht still verloren: Was vielleicht nicht ankam, wird genannt.',
     'unicast.peer_unreachable': 'Noch einmal gesendet wird mit jedem Fehlschlag seltener, und nach einer Frist gar nicht mehr.',
+    'unicast.controlled': 'Wie schnell die Leitung zustellt und wie lange der Weg ohne Warteschlange dauert, entscheidet, wie viel unterwegs sein darf; wo nur Verluste zählen, entscheiden sie.',
     'unicast.resized': 'Eine Nachfrage zeigt, was der Weg trägt: erst kleine Datagramme, dann größere. Kommen große nicht mehr an, müssen kleine genügen.',
     'unicast.moved': 'Ein Datagramm kann jeder abschreiben. Darum bekam die neue Adresse erst eine Zahl und schickte sie zurück: Sie empfängt, was man ihr sendet.',
     'unicast.rtt': 'Wie geduldig der Sender ist, folgt daraus, wie lange der Weg hin und zurück dauert und wie sehr das schwankt.',

@@ -1,5 +1,5 @@
 /** Sentences of the retransmission view, in Spanish. */
-import { count } from '#lab/format.js';
+import { count, fixed } from '#lab/format.js';
 import { ms, plural } from '#lab/strings/es/words.js';
 
 /** @import { Args, Sentences } from '#lab/strings/es/words.js' */
@@ -8,11 +8,15 @@ import { ms, plural } from '#lab/strings/es/words.js';
 const range = (a) => (a.from === a.to ? `${count(a.from)}` : `${count(a.from)} a ${count(a.to)}`);
 /** `Nachricht 5` or `Nachrichten 5 bis 8`. @param {Args} a */
 const messages = (a) => (a.from === a.to ? `el mensaje ${count(a.from)}` : `los mensajes ${range(a)}`);
+/** A rate. @param {number|null} each bytes a second */
+const rate = (each) => (each === null ? 'tanto como permite la ventana' : each < 125e3 ? `${Math.round(each / 125)} kbit/s` : `${fixed(each / 125e3, 1)} Mbit/s`);
 const peer = (/** @type {Args} */ a) => a.who ?? 'el otro extremo';
 /** The end that a node sees, calls, or gives up. */
 const whom = (/** @type {Args} */ a) => a.who ?? 'el otro extremo';
 const side = (/** @type {Args} */ a) => (a.side === 'sender' ? 'emisor' : 'receptor');
 
+/** @type {Record<string, string>} */
+const PHASES = { startup: 'busca el ritmo de la línea', drain: 'se vacía la cola que dejó el arranque', down: 'algo más despacio que la línea, hasta que nada espera', cruise: 'al ritmo de la línea', refill: 'al ritmo de la línea, antes de pedir más', up: 'algo más deprisa, para ver si hay más', probe_rtt: 'mucho menos, para ver el camino sin cola', avoidance: 'tras una pérdida menos, y luego otra vez más', free: 'nada lo regula' };
 /** @type {Record<string, string>} */
 const MEET_REFUSALS = { full: 'no se permiten más encuentros', too_many: 'esta dirección ya tuvo demasiados encuentros', taken: 'el lugar es de otro visitante' };
 /** @type {Record<string, string>} */
@@ -60,6 +64,7 @@ export const unicast = {
   'numbers.ack_sent': (a) => `Todo hasta ${count(a.upto)} está aquí; el más nuevo es ${count(a.newest)}${a.newest > a.upto ? ', así que en medio falta algo' : ''}.`,
   'numbers.requested': (a) => `${plural(a.count, 'número falta', 'números faltan')} entre ${count(a.from_number)} y ${count(a.to_number)}.`,
   'numbers.rtt': (a) => `Ir y volver tarda ${ms(a.smoothed)}, con una variación de ${ms(a.variation)}; la paciencia dura ${ms(a.timeout)}.`,
+  'numbers.controlled': (a) => `Ritmo ${a.rate_before === null ? '' : `${rate(a.rate_before)} → `}${rate(a.rate)}, ventana ${a.window_before === null ? '' : `${count(a.window_before)} → `}${count(a.window)} B${a.window < a.window_before || (a.rate !== null && a.rate < a.rate_before) ? `: más despacio, ${a.lost ? `pues se perdieron ${count(a.lost)} B` : 'sin que se perdiera nada'}` : ''}. La ida y vuelta duró ${ms(a.trip)}; ${ms(a.queued)} fueron de espera, pues la más corta duró ${ms(a.least)}.`,
   'outcome.delivered': 'entregados',
   'outcome.delivered.of': (a) => `${count(a.delivered)} de ${count(a.written)}${a.last ? ` (${a.last})` : ''}`,
   'outcome.delivered.long': 'Mensajes que llegaron a la aplicación del otro extremo, de los que se entregaron para enviar, y cuándo llegó el último',
@@ -125,6 +130,7 @@ export const unicast = {
   'sign.task': 'la tarea no encuentra nada que hacer',
   'sign.acted': 'la tarea actúa',
   'signs.margins': 'A la izquierda, el emisor: hasta el primer borde todo está confirmado (HA), hasta el segundo todo está enviado (HS). A la derecha, el receptor: una columna por mensaje, rayada mientras espera a uno anterior, llena en cuanto se entrega. Un corchete une lo que un acuse de recibo abarca por primera vez.',
+  'signs.conditions': 'Donde se regula la congestión, el margen izquierdo muestra el ritmo (grueso) y la ventana (fina) de cada emisor, y el derecho cuánto esperaron los datagramas en la cola; una fila llena es uno que encontró la cola llena.',
   'end.sender': 'emisor',
   'end.receiver': 'receptor',
   'end.sender.open': 'Emisor',
@@ -147,6 +153,8 @@ export const unicast = {
   'fact.sender.of': (a) => `confirmado ${a.ha}, enviado ${a.hs}, entregado ${a.last}, sitio hasta ${a.limit}`,
   'fact.kept': 'Guardado',
   'fact.kept.of': (a) => `${count(a.kept_bytes)} B, de ellos ${count(a.flight_bytes)} B en camino`,
+  'fact.pace': 'Puede enviar',
+  'fact.pace.of': (a) => `${rate(a.allowed_rate)}, ${count(a.allowed_bytes)} B en camino como máximo`,
   'fact.receiver': 'Recibe',
   'fact.receiver.of': (a) => `espera ${a.next}, el más nuevo es ${a.newest}`,
   'fact.missing': 'Falta',
@@ -198,6 +206,7 @@ export const unicast = {
   'unicast.undelivered': (a) => `${a.node} nombra ${messages(a)}: nadie ha dicho que ${a.from === a.to ? 'llegara' : 'llegaran'}, y nadie lo dirá.`,
   'unicast.peer_unreachable': (a) => `${a.node} abandona ${a.who ? `a ${a.who}` : 'el otro extremo'} tras ${ms(a.silent)} de silencio.`,
   'unicast.rtt': (a) => `${a.node} mide ${ms(a.smoothed)} de ida y vuelta, paciencia ${ms(a.timeout)}.`,
+  'unicast.controlled': (a) => `${a.node} envía desde ahora a ${peer(a)} ${rate(a.rate)}, con ${count(a.window)} B en camino como máximo: ${PHASES[a.phase] ?? a.phase}.`,
   'unicast.resized': (a) => `${a.node} envía desde ahora a ${a.who ?? 'el otro extremo'} datagramas de ${plural(a.bytes, 'byte', 'bytes')}.`,
   'unicast.moved': (a) => `${a.node} se entera de que ${whom(a)} está ahora en otra dirección: ${a.to}.`,
   'meet.seated': (a) => `${a.peer} participa en un encuentro en ${a.node}.`,
@@ -240,6 +249,7 @@ export const unicast = {
     'unicast.closed': 'Los dos extremos están de acuerdo en el último mensaje, para que nada se pierda sin una palabra.',
     'unicast.undelivered': 'Nada se pierde en silencio: lo que quizá no llegó se nombra.',
     'unicast.peer_unreachable': 'Se repite cada vez menos con cada fracaso, y tras un plazo se abandona.',
+    'unicast.controlled': 'Cuánto entrega la línea y cuánto dura el camino sin cola deciden cuánto puede estar en camino; donde solo cuentan las pérdidas, deciden ellas.',
     'unicast.resized': 'Un sondeo muestra lo que admite el camino: primero datagramas pequeños, después mayores. Si los grandes ya no llegan, tienen que bastar los pequeños.',
     'unicast.moved': 'Cualquiera puede copiar un datagrama. Por eso la nueva dirección recibió primero un número y lo devolvió: recibe lo que se le envía.',
     'unicast.rtt': 'La paciencia del emisor se deduce de cuánto tarda la ida y vuelta y de cuánto varía.',

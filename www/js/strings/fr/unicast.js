@@ -1,5 +1,5 @@
 /** Sentences of the retransmission view, in French. */
-import { count } from '#lab/format.js';
+import { count, fixed } from '#lab/format.js';
 import { ms, plural } from '#lab/strings/fr/words.js';
 
 /** @import { Args, Sentences } from '#lab/strings/fr/words.js' */
@@ -8,11 +8,15 @@ import { ms, plural } from '#lab/strings/fr/words.js';
 const range = (a) => (a.from === a.to ? `${count(a.from)}` : `${count(a.from)} à ${count(a.to)}`);
 /** `Nachricht 5` or `Nachrichten 5 bis 8`. @param {Args} a */
 const messages = (a) => (a.from === a.to ? `le message ${count(a.from)}` : `les messages ${range(a)}`);
+/** A rate. @param {number|null} each bytes a second */
+const rate = (each) => (each === null ? 'autant que la fenêtre le permet' : each < 125e3 ? `${Math.round(each / 125)} kbit/s` : `${fixed(each / 125e3, 1)} Mbit/s`);
 const peer = (/** @type {Args} */ a) => a.who ?? 'l’autre bout';
 /** The end that a node sees, calls, or gives up. */
 const whom = (/** @type {Args} */ a) => a.who ?? 'l’autre bout';
 const side = (/** @type {Args} */ a) => (a.side === 'sender' ? 'émetteur' : 'récepteur');
 
+/** @type {Record<string, string>} */
+const PHASES = { startup: 'le débit de la ligne est recherché', drain: 'la file laissée par le démarrage se vide', down: 'un peu plus lentement que la ligne, jusqu’à ce que rien n’attende', cruise: 'au débit de la ligne', refill: 'au débit de la ligne, avant de demander plus', up: 'un peu plus vite, pour voir s’il y a davantage', probe_rtt: 'beaucoup moins, pour voir le trajet sans file', avoidance: 'après une perte moins, puis de nouveau plus', free: 'rien ne règle l’envoi' };
 /** @type {Record<string, string>} */
 const MEET_REFUSALS = { full: 'pas plus de rencontres permises', too_many: 'cette adresse a eu trop de rencontres', taken: 'la place est à un autre visiteur' };
 /** @type {Record<string, string>} */
@@ -60,6 +64,7 @@ export const unicast = {
   'numbers.ack_sent': (a) => `Tout est là jusqu’à ${count(a.upto)} ; le plus récent est ${count(a.newest)}${a.newest > a.upto ? ', il manque donc quelque chose entre les deux' : ''}.`,
   'numbers.requested': (a) => `${plural(a.count, 'numéro manque', 'numéros manquent')} entre ${count(a.from_number)} et ${count(a.to_number)}.`,
   'numbers.rtt': (a) => `L’aller-retour prend ${ms(a.smoothed)}, à ${ms(a.variation)} près ; la patience dure ${ms(a.timeout)}.`,
+  'numbers.controlled': (a) => `Débit ${a.rate_before === null ? '' : `${rate(a.rate_before)} → `}${rate(a.rate)}, fenêtre ${a.window_before === null ? '' : `${count(a.window_before)} → `}${count(a.window)} B${a.window < a.window_before || (a.rate !== null && a.rate < a.rate_before) ? ` : plus lentement, ${a.lost ? `car ${count(a.lost)} B ont été perdus` : 'sans que rien soit perdu'}` : ''}. L’aller-retour a duré ${ms(a.trip)} ; ${ms(a.queued)} étaient de l’attente, car le plus court a duré ${ms(a.least)}.`,
   'outcome.delivered': 'remis',
   'outcome.delivered.of': (a) => `${count(a.delivered)} sur ${count(a.written)}${a.last ? ` (${a.last})` : ''}`,
   'outcome.delivered.long': 'Messages arrivés à l’application de l’autre bout, parmi ceux confiés, et quand est venu le dernier',
@@ -125,6 +130,7 @@ export const unicast = {
   'sign.task': 'la tâche ne trouve rien à faire',
   'sign.acted': 'la tâche agit',
   'signs.margins': 'À gauche, l’émetteur : jusqu’au premier bord tout est acquitté (HA), jusqu’au second tout est envoyé (HS). À droite, le récepteur : une colonne par message, hachurée tant qu’elle en attend un plus ancien, pleine dès qu’elle est remise. Une accolade réunit ce qu’un acquittement couvre pour la première fois.',
+  'signs.conditions': 'Là où la congestion est réglée, la marge de gauche montre le débit (épais) et la fenêtre (fine) de chaque émetteur, et celle de droite combien de temps les datagrammes ont attendu dans la file ; une ligne pleine en est un qui a trouvé la file pleine.',
   'end.sender': 'émetteur',
   'end.receiver': 'récepteur',
   'end.sender.open': 'Émetteur',
@@ -147,6 +153,8 @@ export const unicast = {
   'fact.sender.of': (a) => `acquitté ${a.ha}, envoyé ${a.hs}, confié ${a.last}, place jusqu’à ${a.limit}`,
   'fact.kept': 'Gardé',
   'fact.kept.of': (a) => `${count(a.kept_bytes)} B, dont ${count(a.flight_bytes)} B en route`,
+  'fact.pace': 'Peut envoyer',
+  'fact.pace.of': (a) => `${rate(a.allowed_rate)}, au plus ${count(a.allowed_bytes)} B en route`,
   'fact.receiver': 'Reçoit',
   'fact.receiver.of': (a) => `attend ${a.next}, le plus récent est ${a.newest}`,
   'fact.missing': 'Manque',
@@ -198,6 +206,7 @@ export const unicast = {
   'unicast.undelivered': (a) => `${a.node} nomme ${messages(a)} : personne n’a dit ${a.from === a.to ? 'l’avoir reçu' : 'les avoir reçus'}, et personne ne le dira.`,
   'unicast.peer_unreachable': (a) => `${a.node} abandonne ${whom(a)} après ${ms(a.silent)} de silence.`,
   'unicast.rtt': (a) => `${a.node} mesure un aller-retour de ${ms(a.smoothed)}, patience ${ms(a.timeout)}.`,
+  'unicast.controlled': (a) => `${a.node} envoie désormais à ${peer(a)} ${rate(a.rate)}, avec au plus ${count(a.window)} B en route : ${PHASES[a.phase] ?? a.phase}.`,
   'unicast.resized': (a) => `${a.node} envoie désormais à ${a.who ?? 'l’autre bout'} des datagrammes de ${plural(a.bytes, 'octet', 'octets')}.`,
   'unicast.moved': (a) => `${a.node} apprend que ${whom(a)} est maintenant à une autre adresse : ${a.to}.`,
   'meet.seated': (a) => `${a.peer} prend part à une rencontre chez ${a.node}.`,
@@ -240,6 +249,7 @@ export const unicast = {
     'unicast.closed': 'Les deux bouts sont d’accord sur le dernier message, pour que rien ne se perde sans un mot.',
     'unicast.undelivered': 'Rien ne se perd en silence : ce qui n’est peut-être pas arrivé est nommé.',
     'unicast.peer_unreachable': 'Les renvois se font plus rares à chaque échec, et cessent après un délai.',
+    'unicast.controlled': 'Ce que la ligne livre et ce que dure le trajet sans file décident de ce qui peut être en route ; là où seules les pertes comptent, ce sont elles qui décident.',
     'unicast.resized': 'Un sondage montre ce que porte le chemin : d’abord de petits datagrammes, puis de plus grands. Si les grands n’arrivent plus, les petits doivent suffire.',
     'unicast.moved': 'N’importe qui peut copier un datagramme. La nouvelle adresse a donc d’abord reçu un nombre et l’a renvoyé : elle reçoit ce qu’on lui envoie.',
     'unicast.rtt': 'La patience de l’émetteur dépend de la durée de l’aller-retour et de sa variation.',
