@@ -77,6 +77,11 @@ pub(crate) fn routers() -> String {
     })
 }
 
+/// Makes sure of `miniupnpd`, the part of a router that forwards ports when it is asked.
+pub(crate) fn port_mapping() -> String {
+    wanted("miniupnpd", "miniupnpd-nftables", || Path::new("/usr/sbin/miniupnpd").exists())
+}
+
 /// Makes sure of WebKit's driver and of a screen for it, the third engine of the
 /// page's tests.
 pub(crate) fn webkit() -> [String; 2] {

@@ -10,7 +10,7 @@ use servent_core::node::MeetAnswer;
 
 use super::code;
 use super::start::runtime;
-use super::via::{addresses, bind_any, unmet};
+use super::via::{addresses, bind_any, silent, unmet};
 use super::{Common, print};
 use crate::exit::{Exit, Failure};
 
@@ -70,6 +70,9 @@ pub(crate) fn run(common: &Common, arguments: &DoctorArgs) -> Result<(), Failure
         print(text)?;
         match (v4, v6) {
             (DoctorFinding::Seen { .. }, _) | (_, DoctorFinding::Seen { .. }) => Ok(()),
+            // The person who asks the doctor is not sent to the doctor.
+            (DoctorFinding::Failed(MeetFailure::Silent), _)
+            | (_, DoctorFinding::Failed(MeetFailure::Silent)) => Err(silent(&via, "")),
             (DoctorFinding::Failed(why), _) | (_, DoctorFinding::Failed(why)) => {
                 Err(unmet(&via, why))
             }
@@ -185,8 +188,8 @@ fn help(v4: DoctorFinding, v6: DoctorFinding) -> &'static str {
     } else if is(v6, NatMapping::None) {
         "What would help: nothing is needed. Over IPv6 two of you only have to knock."
     } else if is(v4, NatMapping::Varies) {
-        "What would help: a meeting place that relays (servent meet --relay 2M), UDP port 6348 \
-         forwarded by the router, or IPv6 on both sides."
+        "What would help: a meeting place that relays (servent meet --relay 2M), --map-port where \
+         the router forwards ports when it is asked, or IPv6 on both sides."
     } else {
         "What would help: nothing is needed for most. With someone whose router gives every \
          destination another port, a meeting place that relays helps."

@@ -2,7 +2,7 @@
 //! pipe.
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -23,16 +23,18 @@ use super::ask::{Person, no_terminal};
 use super::code::CodeArgs;
 use super::live::{LiveFlags, OpenLab};
 use super::many::{Taking, take};
+use super::map_port::VisitPort;
 use super::offered::{NoRoom, offered, room};
 use super::questions::Questions;
 use super::reach;
 use super::receive_door::{ReceiveDoor, ReceiveMeeting, door, door_of_meeting};
+use super::receive_place::place;
 use super::relayed::RelayedPeer;
 use super::seats::{Greetings, SenderSeat};
 use super::start::{address, runtime};
 use super::tally::{TransferTally, TransferWords};
 use super::unicast::{PORT, Travel, bind, title};
-use super::via::{self, ViaArgs, ViaPlace};
+use super::via::{self, ViaArgs};
 use crate::config::Config;
 use crate::exit::{Exit, Failure, error_text};
 use crate::progress::{Reporter, Voice, bytes, count};
@@ -158,15 +160,17 @@ pub(crate) fn run(common: &Common, arguments: &ReceiveArgs) -> Result<(), Failur
     let done = runtime.block_on(async {
         let lab = arguments.live.open(&config).await?;
         let options = EndpointOptions { tape: lab.is_some(), ..options };
-        let (options, found) = match (via, meeting) {
-            (Some(name), Some(secret)) => {
-                let place = ViaPlace::find(&name, secret).await?;
+        let found = ReceiveMeeting::find(&arguments.via, common, (via, meeting)).await?;
+        let (options, port) = match &found {
+            Some(ReceiveMeeting::Place(place)) => {
                 receiver.relayed = place.relayed().clone();
-                (via::meeting(options), Some(ReceiveMeeting::Place(place)))
+                (via::meeting(options), place.port().clone())
             }
-            (_, meeting) => (options, meeting.map(ReceiveMeeting::Lan)),
+            _ => (options, VisitPort::default()),
         };
-        receiver.run(arguments.listen, (made, found), (options, lab)).await
+        let done = receiver.run(arguments.listen, (made, found), (options, lab)).await;
+        port.give_back().await;
+        done
     });
     runtime.shutdown_background(); // A write to a full pipe may never return.
     done
@@ -217,29 +221,6 @@ fn join(
     });
     runtime.shutdown_background(); // A write to a full pipe may never return.
     done
-}
-
-fn place(output: Option<&Path>) -> Result<InboxPlace, Failure> {
-    let Some(path) = output.filter(|path| *path != Path::new("-")) else {
-        return Ok(InboxPlace::Output);
-    };
-    if path.is_dir() {
-        return Ok(InboxPlace::Folder(path.to_owned()));
-    }
-    if path.as_os_str().as_encoded_bytes().ends_with(b"/") {
-        std::fs::create_dir_all(path).map_err(|e| Failure::file("make", path, &e))?;
-        return Ok(InboxPlace::Folder(path.to_owned()));
-    }
-    if path.metadata().is_ok_and(|about| !about.is_file() && !about.is_dir()) {
-        return Ok(InboxPlace::Device(path.to_owned()));
-    }
-    if path.symlink_metadata().is_ok() {
-        let what = format!("{} is there already", path.display());
-        return Err(
-            Failure::new(Exit::Disk, what).next("choose another name with -o, or take it away")
-        );
-    }
-    Ok(InboxPlace::File(path.to_owned()))
 }
 
 #[derive(Clone)]

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use servent::transfer::{SecretDoor, TransferCode};
 use servent::unicast::{Endpoint, MeetingSecret};
 
+use super::Common;
 use super::code;
 use super::near::AnnouncedReceiver;
-use super::via::{ViaPlace, split};
+use super::via::{ViaArgs, ViaPlace, split};
 use crate::exit::Failure;
 use crate::progress::Reporter;
 
@@ -29,6 +30,20 @@ pub(super) enum ReceiveMeeting {
 }
 
 impl ReceiveMeeting {
+    /// Where senders find us, if they cannot name this machine.
+    pub(super) async fn find(
+        arguments: &ViaArgs,
+        common: &Common,
+        (via, meeting): (Option<String>, Option<MeetingSecret>),
+    ) -> Result<Option<Self>, Failure> {
+        match (via, meeting) {
+            (Some(name), Some(secret)) => {
+                Ok(Some(Self::Place(arguments.place(common, &name, secret).await?)))
+            }
+            (_, meeting) => Ok(meeting.map(Self::Lan)),
+        }
+    }
+
     /// How senders say the same.
     pub(super) fn option(&self) -> String {
         match self {

@@ -112,7 +112,7 @@ pub(crate) fn run(common: &Common, arguments: &SendArgs) -> Result<(), Failure> 
         let (via, code) = match (via, code) {
             (Some(via), Some(code)) => {
                 let (secret, code) = split(&code)?;
-                (Some(ViaPlace::find(&via, secret).await?), Some(code))
+                (Some(arguments.via.place(common, &via, secret).await?), Some(code))
             }
             (_, Some(code)) if arguments.via.lan => {
                 let (secret, code) = split(&code)?;
@@ -134,7 +134,11 @@ pub(crate) fn run(common: &Common, arguments: &SendArgs) -> Result<(), Failure> 
             reporter: &reporter,
             verbose: common.verbose > 0,
         };
-        sending.to_its_end().await
+        let done = sending.to_its_end().await;
+        if let Some(via) = &sending.via {
+            via.port().give_back().await;
+        }
+        done
     });
     runtime.shutdown_background(); // A read of standard input may never return.
     done

@@ -19,6 +19,7 @@ use tokio::task::JoinSet;
 use super::amount::{rate, some};
 use super::control::{ControlFile, ControlServer, LabAccess, token};
 use super::lan::Lan;
+use super::map_port::PortLease;
 use super::private::{self, Private};
 use super::search;
 use super::start::{self, TraceFlag, address, make, runtime};
@@ -29,7 +30,7 @@ use crate::exit::Failure;
 use crate::lab::{
     self, Hub, LabDoor, Live, PageOrigin, PageParticipation, Readers, Recording, Traces,
 };
-use crate::progress::{BottomLine, Voice, bytes, count};
+use crate::progress::{BottomLine, Reporter, Voice, bytes, count};
 use crate::signal::Signals;
 
 /// Share folders: others download from them, in one fair queue.
@@ -81,6 +82,10 @@ pub(crate) struct ShareArgs {
     /// router is between; prints the link for `servent get`.
     #[arg(long, value_name = "HOST[:PORT]")]
     meet: Option<String>,
+    /// Ask the router to forward our port (UPnP, NAT-PMP or PCP), so that others reach
+    /// this from outside; it is given back at the end.
+    #[arg(long)]
+    map_port: bool,
     /// Uploads that may run at once.
     #[arg(long, value_name = "N", value_parser = some::<u32>)]
     slots: Option<u32>,
@@ -174,6 +179,9 @@ fn configure(common: &Common, arguments: &ShareArgs) -> Result<Config, Failure> 
     if arguments.lan {
         builder.flag("--lan", "lan", Raw::Boolean(true))?;
     }
+    if arguments.map_port {
+        builder.flag("--map-port", "map_port", Raw::Boolean(true))?;
+    }
     if let Some(log) = &arguments.access_log {
         builder.flag("--access-log", "access_log", text(log))?;
     }
@@ -246,7 +254,7 @@ pub(super) async fn share(
         server = Some(tokio::spawn(lab::serve(listener, hub, until)));
     }
 
-    let watching = watching(&handle, settings, voice);
+    let (watching, port) = watching(&handle, settings, voice);
     let ended = tokio::select! {
         () = signals.first() => Ok(()),
         ended = handle.ended() => ended,
@@ -254,6 +262,7 @@ pub(super) async fn share(
     drop(watching);
     signals.end_at_next();
     drop((control, access, lan));
+    PortLease::give_back(port).await;
     close(&handle, room.zip(recorded.as_deref()), ended.is_ok(), (settings, voice)).await?;
     drop(done);
     if let Some(server) = server {
@@ -417,8 +426,12 @@ pub(super) fn told(voice: Voice, fact: &Value, sentence: &str) -> Result<(), Fai
     }
 }
 
-/// What says how it goes, until it is dropped.
-fn watching(handle: &Handle, settings: &Settings, voice: Voice) -> JoinSet<()> {
+/// What says how it goes, until it is dropped; and the port that the router forwards.
+fn watching(
+    handle: &Handle,
+    settings: &Settings,
+    voice: Voice,
+) -> (JoinSet<()>, Option<PortLease>) {
     let mut tasks = JoinSet::new();
     if settings.accept.is_some() {
         tasks.spawn(received::tell(handle.answers(), voice));
@@ -427,7 +440,8 @@ fn watching(handle: &Handle, settings: &Settings, voice: Voice) -> JoinSet<()> {
         tasks.spawn(anywhere::meet(place, settings.state.clone(), handle.clone(), voice));
     }
     tasks.spawn(watch(handle.clone(), voice));
-    tasks
+    let reporter = Reporter::new(voice, false);
+    (tasks, PortLease::of_servent(settings, (handle, &handle.addrs()), reporter))
 }
 
 /// Shows hashing, then slots and queue, on a terminal; elsewhere prints one

@@ -16,6 +16,7 @@ use servent_core::node::MeetAnswer;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::Common;
+use super::map_port::VisitPort;
 use super::relayed::RelayedPeer;
 use super::unicast::bind;
 use crate::exit::{Exit, Failure, error_text};
@@ -43,12 +44,20 @@ pub(crate) struct ViaArgs {
     /// sides.
     #[arg(long, conflicts_with_all = ["via", "meet", "open"])]
     pub(super) lan: bool,
+    /// Ask the router to forward a port to us (UPnP, NAT-PMP or PCP): the other side
+    /// gets through then, whatever its own router does. It is given back at the end.
+    #[arg(long, conflicts_with_all = ["lan", "open"])]
+    map_port: bool,
 }
 
 impl ViaArgs {
     /// The name of the place, if there is to be one.
     pub(super) fn name(&self, common: &Common) -> Result<Option<String>, Failure> {
         if !self.meet {
+            if self.map_port && self.via.is_none() {
+                return Err(Failure::usage("--map-port is for two who meet")
+                    .next("name a meeting place: --via HOST"));
+            }
             return Ok(self.via.clone());
         }
         match common.builder()?.finish()?.settings.via {
@@ -56,6 +65,19 @@ impl ViaArgs {
             None => Err(Failure::usage("--meet needs the setting `via`, and there is none")
                 .next("name the place with --via HOST, or in the configuration: via = \"HOST\"")),
         }
+    }
+
+    /// A place of that name, and the port of the router if that is wished.
+    pub(super) async fn place(
+        &self,
+        common: &Common,
+        name: &str,
+        secret: MeetingSecret,
+    ) -> Result<ViaPlace, Failure> {
+        let place = ViaPlace::find(name, secret).await?;
+        let settings = common.builder()?.finish()?.settings;
+        let lease = (self.map_port || settings.map_port).then_some(settings.map_port_for);
+        Ok(ViaPlace { port: VisitPort::new(lease), ..place })
     }
 }
 
@@ -69,6 +91,8 @@ pub(super) struct ViaPlace {
     /// Several callers may come; each waits for its turn.
     in_turn: bool,
     relayed: RelayedPeer,
+    /// What the router forwards to the socket that visits it.
+    port: VisitPort,
 }
 
 /// The other side, found.
@@ -132,7 +156,8 @@ impl ViaPlace {
     pub(super) async fn find(name: &str, secret: MeetingSecret) -> Result<Self, Failure> {
         let at = addresses(name).await?;
         let relayed = RelayedPeer::default();
-        Ok(Self { name: name.to_owned(), at, secret, in_turn: false, relayed })
+        let (name, in_turn, port) = (name.to_owned(), false, VisitPort::default());
+        Ok(Self { name, at, secret, in_turn, relayed, port })
     }
 
     /// The same for a listener to which several callers come.
@@ -143,6 +168,11 @@ impl ViaPlace {
     /// Which peer is reached through the relay of the place.
     pub(super) const fn relayed(&self) -> &RelayedPeer {
         &self.relayed
+    }
+
+    /// What the router forwards for it.
+    pub(super) const fn port(&self) -> &VisitPort {
+        &self.port
     }
 
     /// Its name as the user typed it.
@@ -158,7 +188,7 @@ impl ViaPlace {
         patience: Option<Duration>,
         reporter: &Reporter,
     ) -> Result<FoundPeer, Failure> {
-        let mut news = self.visit(endpoint, MeetSide::Caller).await?;
+        let mut news = self.visit(endpoint, MeetSide::Caller, reporter).await?;
         let patience = patience.map(|patience| patience.max(ABSENT));
         let until = patience.map(|patience| Instant::now() + patience);
         let mut waits = false;
@@ -188,7 +218,7 @@ impl ViaPlace {
                 }
                 Some(MeetAnswer::Failed { why, .. }) if self.is_taken(why, until) => {
                     sleep(AGAIN_AFTER).await;
-                    news = self.visit(endpoint, MeetSide::Caller).await?;
+                    news = self.visit(endpoint, MeetSide::Caller, reporter).await?;
                 }
                 Some(MeetAnswer::Failed { why, .. }) => return Err(self.failed(why)),
                 Some(
@@ -212,7 +242,7 @@ impl ViaPlace {
     ) -> Failure {
         let mut began = false;
         loop {
-            let mut news = match self.visit(&endpoint, MeetSide::Listener).await {
+            let mut news = match self.visit(&endpoint, MeetSide::Listener, &reporter).await {
                 Ok(news) => news,
                 Err(failure) => return failure,
             };
@@ -244,7 +274,7 @@ impl ViaPlace {
         endpoint: &Endpoint,
         (waits, reporter): (impl Fn(), &Reporter),
     ) -> Result<FoundPeer, Failure> {
-        let mut news = self.visit(endpoint, MeetSide::Listener).await?;
+        let mut news = self.visit(endpoint, MeetSide::Listener, reporter).await?;
         loop {
             match news.next().await {
                 None => return Err(Failure::new(Exit::Failed, "the endpoint has ended")),
@@ -341,7 +371,13 @@ impl ViaPlace {
         }
     }
 
-    async fn visit(&self, endpoint: &Endpoint, side: MeetSide) -> Result<MeetNews, Failure> {
+    async fn visit(
+        &self,
+        endpoint: &Endpoint,
+        side: MeetSide,
+        reporter: &Reporter,
+    ) -> Result<MeetNews, Failure> {
+        self.port.ask(endpoint, *reporter).await;
         endpoint.visit(self.at.clone(), self.secret, side).await.map_err(Failure::from)
     }
 
@@ -362,13 +398,7 @@ impl ViaPlace {
 pub(super) fn unmet(name: &str, why: MeetFailure) -> Failure {
     let failure = |what: String| Failure::new(Exit::Network, what);
     match why {
-        MeetFailure::Silent => failure(format!(
-            "no meeting place answers at {name}: it does not run there, or this network blocks UDP"
-        ))
-        .next(format!(
-            "start `servent meet --relay 2M` there, which is reached over TCP too, or use a \
-             network that lets UDP out; `servent doctor --via {name}` says more"
-        )),
+        MeetFailure::Silent => silent(name, &format!("; `servent doctor --via {name}` says more")),
         MeetFailure::Refused { refusal: MeetRefusal::Taken } => {
             failure(format!("at {name} another has this side of the meeting already"))
                 .next("take another code, or wait a minute if it was you")
@@ -382,10 +412,21 @@ pub(super) fn unmet(name: &str, why: MeetFailure) -> Failure {
             router(theirs)
         ))
         .next(
-            "a meeting place that relays would help (servent meet --relay 2M), or a router that \
-             lets UDP port 6348 in on one side",
+            "a meeting place that relays would help (servent meet --relay 2M), or --map-port on \
+             one side, which asks the router there to let the other in",
         ),
     }
+}
+
+/// That no place answers, and what would help; `more` is said after it.
+pub(super) fn silent(name: &str, more: &str) -> Failure {
+    let what = format!(
+        "no meeting place answers at {name}: it does not run there, or this network blocks UDP"
+    );
+    Failure::new(Exit::Network, what).next(format!(
+        "start `servent meet --relay 2M` there, which is reached over TCP too, or use a network \
+         that lets UDP out{more}"
+    ))
 }
 
 /// What stands before one side.

@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use servent::driver::ServentOptions;
 use servent::{Database, DatabaseUrlError, Durability, TraceFile};
+use servent_core::time::Duration;
 use servent_core::{node, queue, routing, swarm, unicast};
 
 /// Every setting of the program. The fields of [`node::Config`] stand beside
@@ -98,6 +99,11 @@ pub(crate) struct Settings {
     /// The meeting place at which others find what is shared here, whatever router is
     /// between: `servent get meet://…`, as `share` prints it.
     pub(crate) meet: Option<String>,
+    /// Ask the router to forward a port to us (UPnP, NAT-PMP or PCP), and give it back
+    /// at the end: TCP for what is shared, UDP for `--via` and `--meet`.
+    pub(crate) map_port: bool,
+    /// How long the router shall forward that port, each time that it is asked.
+    pub(crate) map_port_for: Duration,
     /// Limits and intervals of `send` and `receive`.
     pub(crate) unicast: unicast::Config,
     /// Limits and intervals of the coordinator of a swarm.
@@ -281,6 +287,8 @@ impl Default for Settings {
             www: None,
             via: None,
             meet: None,
+            map_port: false,
+            map_port_for: Duration::from_secs(3_600),
             unicast: servent::unicast::searching(unicast::Config::default()),
             swarm: swarm::Config::default(),
             node: node::Config {

@@ -28,6 +28,8 @@ pub struct Endpoint {
     servent: Handle,
     /// The servent runs only for this endpoint.
     alone: bool,
+    /// Where a router lets others in to us.
+    pub(super) outside: Mutex<Option<SocketAddr>>,
     /// What helps the visit of now.
     pub(super) visiting: Mutex<Option<AbortHandle>>,
 }
@@ -70,7 +72,13 @@ impl Endpoint {
     #[must_use]
     pub fn from_handle(servent: &Handle) -> Option<Self> {
         let shared = servent.shared.datagrams.clone()?;
-        Some(Self { shared, servent: servent.clone(), alone: false, visiting: Mutex::default() })
+        Some(Self {
+            shared,
+            servent: servent.clone(),
+            alone: false,
+            visiting: Mutex::default(),
+            outside: Mutex::default(),
+        })
     }
 
     /// The bound address.

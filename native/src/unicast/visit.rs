@@ -90,7 +90,7 @@ impl Endpoint {
         };
         let visit = Visit {
             probes: places.iter().filter_map(next).collect(),
-            local: self.own_addresses(&places),
+            local: self.addresses(&places),
             places,
             meeting: secret.meeting,
             key: secret.key,
@@ -136,6 +136,18 @@ impl Endpoint {
         }
     }
 
+    /// Says where a router forwards what comes from outside to us: the other side of a
+    /// visit that begins from now on is told (PA-11).
+    pub fn is_reached_at(&self, outside: Option<SocketAddr>) {
+        *self.outside.lock().unwrap_or_else(PoisonError::into_inner) = outside.map(canonical);
+    }
+
+    /// All addresses at which the other side may reach us.
+    fn addresses(&self, places: &[SocketAddr]) -> Vec<SocketAddr> {
+        let outside = *self.outside.lock().unwrap_or_else(PoisonError::into_inner);
+        outside.into_iter().chain(self.own_addresses(places)).take(LOCAL).collect()
+    }
+
     /// Our own addresses, as the other side may reach them (PA-11).
     fn own_addresses(&self, places: &[SocketAddr]) -> Vec<SocketAddr> {
         let at = self.local_addr();
@@ -152,7 +164,7 @@ impl Endpoint {
         };
         let interfaces = get_if_addrs().unwrap_or_default();
         let ips = interfaces.iter().map(|interface| interface.ip()).filter(of_use);
-        ips.take(LOCAL).map(|ip| SocketAddr::new(ip, at.port())).collect()
+        ips.map(|ip| SocketAddr::new(ip, at.port())).collect()
     }
 }
 

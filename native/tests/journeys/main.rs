@@ -21,6 +21,7 @@ mod lists;
 mod long_line;
 mod lying_mirror;
 mod machines;
+mod mapped_port;
 mod meeting;
 mod meeting_flood;
 mod pauses;

@@ -129,6 +129,7 @@ fn tests(_: &Context) -> Result<Outcome> {
         machine::database(),
         machine::network(),
         machine::routers(),
+        machine::port_mapping(),
         machine::proxy(),
         machine::web_server(),
     ];

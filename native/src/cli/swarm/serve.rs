@@ -12,6 +12,7 @@ use servent_core::wire::pdtp::PORT;
 use tokio::net::TcpListener;
 
 use super::super::live::LiveFlags;
+use super::super::map_port::PortLease;
 use super::super::start::{TraceFlag, address, runtime};
 use super::super::{Common, reach, site, standby};
 
@@ -71,6 +72,10 @@ pub(crate) struct SwarmServeArgs {
     /// coordinators of the same files: postgres://USER@HOST/DATABASE.
     #[arg(long, value_name = "URL")]
     store: Option<String>,
+    /// Ask the router to forward our port (UPnP, NAT-PMP or PCP), so that clients reach
+    /// this from outside; it is given back at the end.
+    #[arg(long)]
+    map_port: bool,
     /// Divide the swarms among these coordinators: each leads a part of them, and
     /// answers for all.
     #[arg(long)]
@@ -119,6 +124,8 @@ pub(crate) fn run(common: &Common, arguments: &SwarmServeArgs) -> Result<(), Fai
         let started = lead(options, &ports, &mut signals, &reporter).await?;
         let Some(server) = started else { return Ok(()) };
         announce(&reporter, &server);
+        let listen = (server.servent(), &server.addrs()[..]);
+        let port = PortLease::of_servent(&config.settings, listen, reporter);
         let _lab =
             lab.map(|lab| lab.serve(("swarm serve", "swarm"), server.servent().clone(), &reporter));
         if let Some(listener) = listener {
@@ -135,6 +142,7 @@ pub(crate) fn run(common: &Common, arguments: &SwarmServeArgs) -> Result<(), Fai
                 .next("nothing is left to give; start it again to give the file as it is now")),
         };
         signals.end_at_next();
+        PortLease::give_back(port).await;
         let last = facts(&server, 0).await;
         server.stop().await?;
         if let Some(last) = last {
@@ -155,6 +163,9 @@ fn configure(common: &Common, arguments: &SwarmServeArgs) -> Result<Config, Fail
     }
     if let Some(store) = &arguments.store {
         builder.flag("--store", "store", Raw::Text(store.clone()))?;
+    }
+    if arguments.map_port {
+        builder.flag("--map-port", "map_port", Raw::Boolean(true))?;
     }
     if arguments.divide {
         builder.flag("--divide", "divide", Raw::Boolean(true))?;

@@ -1,6 +1,7 @@
 //! The machine: its clock, its dice, its name, its limits, its browser.
 
 use std::io;
+use std::net::{IpAddr, Ipv4Addr};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -48,6 +49,25 @@ pub fn machine_name() -> Option<String> {
     Some(name).filter(|name| !name.is_empty())
 }
 
+/// The router of this network: where packets for the world go. `None`: there is none,
+/// or it is not known.
+#[must_use]
+pub fn gateway() -> Option<IpAddr> {
+    gateway_in(&std::fs::read_to_string("/proc/net/route").ok()?)
+}
+
+/// The same in the kernel's table: interface, destination and gateway in hexadecimal
+/// as they are in memory, and more.
+fn gateway_in(table: &str) -> Option<IpAddr> {
+    table.lines().skip(1).find_map(|line| {
+        let mut fields = line.split_whitespace().skip(1);
+        let (destination, gateway) = (fields.next()?, fields.next()?);
+        let gateway = u32::from_str_radix(gateway, 16).ok().filter(|it| *it != 0)?;
+        let everything = destination == "00000000";
+        everything.then(|| Ipv4Addr::from(gateway.to_ne_bytes()).into())
+    })
+}
+
 /// The command that asks the desktop to open a page.
 #[must_use]
 pub fn browser(url: &str) -> Command {
@@ -74,5 +94,17 @@ mod tests {
     fn the_limit_is_raised_to_what_is_allowed() {
         let raised = raise_open_files();
         assert_eq!(getrlimit(Resource::Nofile).current, raised);
+    }
+
+    #[test]
+    fn the_router_is_the_gateway_to_everything() {
+        let head = "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\n";
+        let ip = u32::from_ne_bytes([10, 0, 0, 1]);
+        let near = "eth0\t0000000A\t00000000\t0001\t0\t0\t0\t00FFFFFF\n";
+        let far = format!("eth0\t00000000\t{ip:08X}\t0003\t0\t0\t0\t00000000\n");
+        assert_eq!(gateway_in(&format!("{head}{near}")), None);
+        let router = Some([10, 0, 0, 1].into());
+        assert_eq!(gateway_in(&format!("{head}{near}{far}")), router);
+        assert_eq!(gateway_in("nonsense\neth0\t00000000\tXYZ\n"), None);
     }
 }

@@ -1,6 +1,7 @@
 //! The machine: its clock, its dice, its name, its limits, its browser.
 
 use std::io;
+use std::net::IpAddr;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -23,6 +24,12 @@ pub(crate) fn raise_open_files() -> Option<u64> {
 #[must_use]
 pub fn machine_name() -> Option<String> {
     std::env::var("COMPUTERNAME").ok().filter(|name| !name.is_empty())
+}
+
+/// The router of this network; not known here, so that it is asked by UPnP alone.
+#[must_use]
+pub const fn gateway() -> Option<IpAddr> {
+    None
 }
 
 /// The command that asks the desktop to open a page.
