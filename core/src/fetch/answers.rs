@@ -146,7 +146,9 @@ impl Download {
         let decodes = cx.config.decodes && sha1.is_none() && self.sources.len() == 1;
         let target = self.sources.get(&no).map_or("", |src| &src.source.target);
         let encodings = TakenEncodings::of_file(&self.get.name, target, decodes);
-        let reply = reply::read(head, &FetchRequest { range, size, sha1, largest, encodings });
+        let now = cx.now;
+        let asked = FetchRequest { range, size, sha1, largest, encodings, now };
+        let reply = reply::read(head, &asked);
         if let SourceReply::Body { .. } | SourceReply::Open { .. } = reply {
             self.tell_body(head, encodings, cx);
         }

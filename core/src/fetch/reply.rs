@@ -4,7 +4,8 @@
 use super::SourceTrouble;
 use super::ranges::ByteRange;
 use crate::id::Sha1;
-use crate::wire::http::{BodyEncoding, ContentRange, ResponseHead, body_encoding};
+use crate::time::Instant;
+use crate::wire::http::{BodyEncoding, ContentRange, HttpDate, ResponseHead, body_encoding};
 use crate::wire::queue::QueueReply;
 
 const SHA1_OF_NOTHING: Sha1 = Sha1([
@@ -25,6 +26,15 @@ pub(super) struct FetchRequest {
     pub(super) largest: u64,
     /// Which encodings of a body are taken.
     pub(super) encodings: TakenEncodings,
+    /// When the reply came.
+    pub(super) now: Instant,
+}
+
+impl FetchRequest {
+    /// The date, on a host whose time is Unix time.
+    const fn today(&self) -> HttpDate {
+        HttpDate::from_unix(self.now.as_micros() / 1_000_000)
+    }
 }
 
 /// Which encodings of a body are taken.
@@ -120,7 +130,7 @@ pub(super) fn read(head: &ResponseHead, asked: &FetchRequest) -> SourceReply {
         401 => SourceReply::Useless(SourceTrouble::Private),
         301 | 302 | 303 | 307 | 308 => SourceReply::Moved,
         404 | 410 => SourceReply::Useless(SourceTrouble::NotFound),
-        429 | 503 => SourceReply::Told(QueueReply::parse(head)),
+        429 | 503 => SourceReply::Told(QueueReply::parse_on(head, Some(asked.today()))),
         500..=599 => SourceReply::Trouble(SourceTrouble::Failing),
         _ => SourceReply::Useless(SourceTrouble::Refused),
     }
@@ -219,7 +229,8 @@ mod tests {
         let text = format!("HTTP/1.1 {status} x\r\n{fields}\r\n\r\n");
         let (head, _) = ResponseHead::parse(text.as_bytes(), &LIMITS).unwrap().unwrap();
         let encodings = TakenEncodings::default();
-        read(&head, &FetchRequest { range, size, sha1: None, largest: 1 << 40, encodings })
+        let (sha1, largest, now) = (None, 1 << 40, Instant::from_secs(784_111_777));
+        read(&head, &FetchRequest { range, size, sha1, largest, encodings, now })
     }
 
     #[test]

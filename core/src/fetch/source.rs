@@ -20,6 +20,9 @@ use crate::wire::thex::ThexUri;
 /// How many times in a row a member of a site is asked without longer pauses: the
 /// others need ten seconds to take over from one that has died.
 const PROMPT: u32 = 5;
+/// Longer waits for a slot are shown to no person: servers that do not know how long it
+/// takes tell a million seconds.
+const LONGEST_ESTIMATE: Duration = Duration::from_secs(7 * 24 * 3_600);
 
 /// A source of a download.
 #[derive(Debug, Clone)]
@@ -338,7 +341,10 @@ impl Src {
             ask_at: self.client.ask_at().map(Instant::as_micros),
             deadline: place.map(|p| p.deadline.as_micros()),
             lost: self.client.lost(),
-            eta: place.and_then(|p| p.eta).map(Duration::as_secs_ceil),
+            eta: place
+                .and_then(|p| p.eta)
+                .filter(|eta| *eta <= LONGEST_ESTIMATE)
+                .map(Duration::as_secs_ceil),
             trouble: self.trouble.map(|why| match self.status {
                 Some(status) => alloc::format!("{why} (HTTP status {status})"),
                 None => alloc::format!("{why}"),

@@ -8,6 +8,7 @@ mod swarm_program;
 mod access_log;
 mod bad_input;
 mod browse;
+mod come_back;
 mod command;
 mod control;
 mod dead_address;

@@ -4,11 +4,18 @@ use core::fmt;
 
 use jiff::Timestamp;
 use jiff::fmt::rfc2822::{DateTimeParser, DateTimePrinter};
+use jiff::fmt::strtime::BrokenDownTime;
+use jiff::tz::Offset;
+
+/// The format of RFC 850.
+const RFC_850: &str = "%A, %d-%b-%y %H:%M:%S GMT";
+/// The format of `asctime` in C.
+const ASCTIME: &str = "%a %b %d %H:%M:%S %Y";
 
 /// Whole seconds since the Unix epoch, the resolution of HTTP.
 ///
-/// Written and parsed in the current format; no program has sent the two older ones
-/// for decades.
+/// Written in the current format; read in the two older ones as well, as RFC 9110
+/// requires of every recipient.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HttpDate(u64);
 
@@ -37,7 +44,13 @@ impl HttpDate {
     /// Parses a date; `None` for anything else.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        let at = DateTimeParser::new().parse_timestamp(text.trim_ascii()).ok()?;
+        let text = text.trim_ascii();
+        let older = |format| {
+            let parts = BrokenDownTime::parse(format, text).ok()?;
+            Offset::UTC.to_timestamp(parts.to_datetime().ok()?).ok()
+        };
+        let at = DateTimeParser::new().parse_timestamp(text).ok();
+        let at = at.or_else(|| older(RFC_850)).or_else(|| older(ASCTIME))?;
         u64::try_from(at.as_second()).ok().map(Self)
     }
 }
@@ -66,7 +79,13 @@ mod tests {
         let end = HttpDate::from_unix(u64::MAX).to_string();
         assert!(end.contains("Dec 9999"), "{end}");
         assert_eq!(date.day_and_time().to_string(), "1994-11-06 08:49");
-        for wrong in ["", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun, 31 Feb 1994 08:49:37 GMT", "x"] {
+        for older in ["Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994"] {
+            assert_eq!(HttpDate::parse(older), Some(date), "{older}");
+        }
+        let tenth = HttpDate::parse("Thu Nov 10 08:49:37 1994");
+        assert_eq!(tenth, Some(HttpDate::from_unix(784_111_777 + 4 * 86_400)));
+        let wrong = ["", "Sun, 31 Feb 1994 08:49:37 GMT", "x", "Sunday, 06-Nov-94 08:49:37 CET"];
+        for wrong in wrong.into_iter().chain(["Mon Nov  6 08:49:37 1994", "Sun Nov 6 08:49 1994"]) {
             assert_eq!(HttpDate::parse(wrong), None, "{wrong}");
         }
     }

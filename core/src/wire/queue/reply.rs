@@ -6,7 +6,7 @@ use super::vars::{Vars, first};
 use super::{Dialect, PositionLoss};
 use crate::id::Guid;
 use crate::time::Duration;
-use crate::wire::http::ResponseHead;
+use crate::wire::http::{HttpDate, ResponseHead};
 
 /// A reply that is not the file: a place in a queue, or plainly busy.
 ///
@@ -26,7 +26,7 @@ pub enum QueueReply {
     Place(ToldPlace),
     /// We have none; the server may say when to ask again.
     Busy {
-        /// `Retry-After`, if it is a number of seconds.
+        /// `Retry-After`.
         retry_after: Option<Duration>,
     },
 }
@@ -81,7 +81,14 @@ impl QueueReply {
     /// means plainly busy, and so does `position=full`.
     #[must_use]
     pub fn parse(head: &ResponseHead) -> Self {
-        let retry_after = head.headers.get("Retry-After").and_then(Seconds::parse);
+        Self::parse_on(head, None)
+    }
+
+    /// The same, where `today` is known: a server that names a date to ask again, and
+    /// not the date it sends that, means ours.
+    #[must_use]
+    pub fn parse_on(head: &ResponseHead, today: Option<HttpDate>) -> Self {
+        let retry_after = retry_after(head, today);
         Self::parq(head, retry_after)
             .or_else(|| Self::active(head, retry_after))
             .unwrap_or(Self::Busy { retry_after })
@@ -143,5 +150,56 @@ impl QueueReply {
         known.then(|| {
             Self::Place(ToldPlace { retry_after: place.retry_after.or(retry_after), ..place })
         })
+    }
+}
+
+/// `Retry-After`, in seconds or as a date (RFC 9110 §10.2.3). A date counts from the
+/// one at which the server sent it: its clock need not be right.
+fn retry_after(head: &ResponseHead, today: Option<HttpDate>) -> Option<Duration> {
+    let told = head.headers.get("Retry-After")?;
+    Seconds::parse(told).or_else(|| {
+        let sent = head.headers.get("Date").and_then(HttpDate::parse).or(today)?;
+        let wait = HttpDate::parse(told)?.to_unix().saturating_sub(sent.to_unix());
+        Some(Duration::from_secs(wait))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::http::HeadLimits;
+
+    fn wait(fields: &str, today: Option<u64>) -> Option<Duration> {
+        let text = alloc::format!("HTTP/1.1 503 Busy\r\n{fields}\r\n\r\n");
+        let limits = HeadLimits { bytes: 4_096, lines: 64 };
+        let (head, _) = ResponseHead::parse(text.as_bytes(), &limits).unwrap().unwrap();
+        match QueueReply::parse_on(&head, today.map(HttpDate::from_unix)) {
+            QueueReply::Busy { retry_after } => retry_after,
+            QueueReply::Place(place) => panic!("{place:?}"),
+        }
+    }
+
+    #[test]
+    fn a_date_to_ask_again_counts_from_the_servers_own() {
+        let sent = "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\nRetry-After: ";
+        let (four, none) = (Some(Duration::from_secs(4)), Some(Duration::ZERO));
+        for (date, wanted) in [
+            ("Sun, 06 Nov 1994 08:49:41 GMT", four),
+            ("Sunday, 06-Nov-94 08:49:41 GMT", four),
+            ("Sun Nov  6 08:49:41 1994", four),
+            ("Sun, 06 Nov 1994 08:00:00 GMT", none),
+            ("4", four),
+            ("soon", None),
+        ] {
+            // Our clock is fifteen years ahead of the server's.
+            assert_eq!(
+                wait(&alloc::format!("{sent}{date}"), Some(1_257_000_000)),
+                wanted,
+                "{date}"
+            );
+        }
+        let undated = "Retry-After: Sun, 06 Nov 1994 08:49:41 GMT";
+        assert_eq!(wait(undated, Some(784_111_777)), four);
+        assert_eq!(wait(undated, None), None);
     }
 }
