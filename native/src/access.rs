@@ -51,6 +51,8 @@ pub(crate) struct AccessWatch {
     to: SyncSender<Access>,
     /// Records dropped because the reader was too slow.
     lost: u64,
+    /// An instant of the node, and what the wall clock showed then.
+    wall: (Instant, Instant),
 }
 
 /// A connection.
@@ -147,7 +149,13 @@ const CHUNK_END: usize = 2;
 impl AccessWatch {
     /// `user` is the only one who is served; `None`: all clients are.
     pub(crate) fn new(to: SyncSender<Access>, user: Option<String>) -> Self {
-        Self { open: BTreeMap::new(), user, to, lost: 0 }
+        let wall = (Instant::ZERO, Instant::ZERO);
+        Self { open: BTreeMap::new(), user, to, lost: 0, wall }
+    }
+
+    /// The wall clock shows `wall` now: requests are dated by it.
+    pub(crate) const fn set_wall(&mut self, now: Instant, wall: Instant) {
+        self.wall = (now, wall);
     }
 
     /// Bytes are written to a connection that the node made itself.
@@ -251,6 +259,8 @@ impl AccessWatch {
         let Some(mut access) = asked.filter(|asked| asked.status != 0) else { return };
         access.bytes = bytes;
         access.took = now.since(access.at);
+        let (node, wall) = self.wall;
+        access.at = access.at + wall.since(node) - node.since(wall);
         if let Err(TrySendError::Full(_)) = self.to.try_send(access) {
             if self.lost == 0 {
                 tracing::warn!(
@@ -378,5 +388,15 @@ mod tests {
             wrote(&mut watch, 1, "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n");
         }
         assert_eq!((records.iter().take(9).count(), watch.lost), (9, 3));
+    }
+
+    #[test]
+    fn a_request_is_dated_by_the_clock_on_the_wall() {
+        let (mut watch, records) = watch();
+        watch.set_wall(at(3), at(3_603));
+        ask(&mut watch, 4, "HEAD");
+        watch.conn(at(6), &reply(200, 0));
+        let access = records.try_recv().unwrap();
+        assert_eq!((access.at, access.took), (at(3_604), Duration::from_secs(2)));
     }
 }

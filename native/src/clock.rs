@@ -32,10 +32,14 @@ impl Clock {
     /// Reads the wall clock; a clock set before 1970 counts from zero.
     #[must_use]
     pub fn new() -> Self {
-        let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let origin_us = u64::try_from(wall.as_micros()).unwrap_or(u64::MAX);
+        let origin_us = wall().as_micros();
         let origin = std::time::Instant::now();
         Self { origin, origin_us, steady: steady(origin) }
+    }
+
+    /// What the wall clock shows now. It may have been set since the start.
+    pub(crate) fn wall() -> Instant {
+        wall()
     }
 
     /// The current instant.
@@ -60,6 +64,12 @@ impl Clock {
         let ahead = Duration::from_micros(at.since(self.now()).as_micros());
         tokio::time::Instant::from_std(std::time::Instant::now() + ahead.min(DAY))
     }
+}
+
+/// Microseconds since the Unix epoch by the wall clock; zero before 1970.
+fn wall() -> Instant {
+    let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Instant::from_micros(u64::try_from(wall.as_micros()).unwrap_or(u64::MAX))
 }
 
 /// A monotonic stopwatch for limiting how often something is reported.

@@ -62,6 +62,7 @@ impl Node {
         match command {
             NodeCommand::Stop => return self.stop(fx),
             NodeCommand::Listening { at } => self.us.listen = Some(at),
+            NodeCommand::Wall { at } => self.us.wall.set(self.now, at),
             _ => {}
         }
         self.step(fx, |services, cx| match command {
@@ -82,7 +83,7 @@ impl Node {
                 services.downloads.feed(cx, fetch::Input::Woke);
                 services.overlay.iter_mut().for_each(|overlay| overlay.woke(cx));
             }
-            NodeCommand::Stop => {}
+            NodeCommand::Wall { .. } | NodeCommand::Stop => {}
         });
     }
 
@@ -131,7 +132,10 @@ const fn needs(command: &NodeCommand) -> Option<ServiceName> {
         NodeCommand::Messages(_) => Some(ServiceName::Datagrams),
         NodeCommand::Meet(_) => Some(ServiceName::Meet),
         NodeCommand::Swarm(_) => Some(ServiceName::Swarm),
-        NodeCommand::Listening { .. } | NodeCommand::Stop | NodeCommand::Woke { .. } => None,
+        NodeCommand::Listening { .. }
+        | NodeCommand::Stop
+        | NodeCommand::Wall { .. }
+        | NodeCommand::Woke { .. } => None,
     }
 }
 

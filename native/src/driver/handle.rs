@@ -177,6 +177,13 @@ impl Outside {
         }
     }
 
+    /// The wall clock shows `wall` now.
+    pub(crate) fn set_wall(&self, now: Instant, wall: Instant) {
+        if let Some(access) = &self.access {
+            access.lock().unwrap_or_else(PoisonError::into_inner).set_wall(now, wall);
+        }
+    }
+
     /// The system has taken bytes of a file.
     pub(crate) fn served(&self, conn: ConnId, bytes: u64) {
         if let Some(access) = &self.access {

@@ -4,6 +4,7 @@ mod outputs;
 mod promises;
 mod rooms;
 mod suspended;
+mod wall;
 
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
@@ -22,8 +23,10 @@ use self::outputs::TurnOutput;
 use self::rooms::Promises;
 pub(super) use self::rooms::{Disk, HostedNode, Mailboxes, Sockets};
 use self::suspended::Suspended;
+use self::wall::WallWatch;
 use super::datagrams::MessageEffect;
 use super::{Coordinate, HandleRequest, Neighbourhood, QueueByLanes, ServentEnd, Want};
+use crate::clock::Clock;
 use crate::counters::add;
 use crate::error::{RunError, StoreFailure};
 use crate::library::{LibraryRequest, ShareChange as LibraryChange};
@@ -47,6 +50,7 @@ pub(super) struct Loop {
     sockets: Sockets,
     promises: Promises,
     suspended: Suspended,
+    wall: WallWatch,
     stopped: bool,
 }
 
@@ -86,6 +90,7 @@ impl Loop {
             sockets,
             promises: Promises { changes, ..Promises::default() },
             suspended: Suspended::default(),
+            wall: WallWatch::default(),
             stopped: false,
         };
         for change in shared {
@@ -136,6 +141,7 @@ impl Loop {
                 Woken::Flush => {
                     self.flush_aside();
                     self.look_into_inbox();
+                    self.look_at_wall(now);
                 }
                 Woken::Store(news) => self.hear_of_site(now, news?),
                 Woken::Timer | Woken::Datagrams => {}
@@ -186,6 +192,15 @@ impl Loop {
         }
         if let Some(input) = news {
             self.feed(now, input);
+        }
+    }
+
+    /// What is dated follows the clock that people see.
+    fn look_at_wall(&mut self, now: Instant) {
+        let wall = Clock::wall();
+        if let Some(told) = self.wall.hear(now, wall) {
+            self.feed(now, Input::Command(told));
+            self.host.outside.set_wall(now, wall);
         }
     }
 

@@ -113,7 +113,7 @@ pub(super) struct ReplyWriter<'a> {
 impl<'a> ReplyWriter<'a> {
     /// A writer with our agent name and the current time.
     pub(super) fn from_cx(cx: &NodeCx<'a>) -> Self {
-        Self { agent: &cx.config.agent, now: cx.now }
+        Self { agent: &cx.config.agent, now: cx.us.wall.at(cx.now) }
     }
 
     /// The head before the bytes of a file.

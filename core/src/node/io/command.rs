@@ -13,7 +13,7 @@ use crate::id::{FetchId, FileIndex, Guid, Sha1};
 use crate::meet::{MeetFailure, NatMapping, Visit};
 use crate::node::swarm;
 use crate::queue::QueuePolicy;
-use crate::time::Duration;
+use crate::time::{Duration, Instant};
 use crate::unicast::Side;
 use crate::wire::unicast::UnicastPayload;
 
@@ -42,6 +42,10 @@ pub enum NodeCommand {
     /// themselves want no pause. Clients in our queue are not blamed for what
     /// could not be answered. May come before timers that are due (WB-7).
     Woke { slept: Duration },
+    /// The host's clock on the wall shows this now: it was set since the start, or goes
+    /// wrong. What people and servers read is dated by it from now on; what was promised
+    /// stays where it is.
+    Wall { at: Instant },
     /// Stop: say goodbye, save, answer [`NodeAnswer::Stopped`].
     Stop,
 }

@@ -20,7 +20,7 @@ use crate::node::{
 use crate::queue::{Dialect, QueuePolicy, RowState, StoredEntry};
 use crate::swarm::FileSpec;
 use crate::thex::Tree;
-use crate::time::Duration;
+use crate::time::{Duration, Instant};
 use crate::unicast::{DeliveryOrder, Side, UnicastPayload};
 use crate::wire::pdtp::{Hash, url_of};
 
@@ -252,7 +252,8 @@ fn next_command(command: &NodeCommand) -> Option<NodeCommand> {
             next_swarm_command(of).map_or(NodeCommand::Listening { at }, NodeCommand::Swarm)
         }
         NodeCommand::Listening { .. } => NodeCommand::Woke { slept: Duration::from_secs(90) },
-        NodeCommand::Woke { .. } => NodeCommand::Stop,
+        NodeCommand::Woke { .. } => NodeCommand::Wall { at: Instant::from_secs(90) },
+        NodeCommand::Wall { .. } => NodeCommand::Stop,
         NodeCommand::Stop => return None,
     })
 }
