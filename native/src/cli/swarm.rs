@@ -47,6 +47,9 @@ impl From<SwarmError> for Failure {
             SwarmError::Unreachable(_) | SwarmError::Silent(_) => {
                 (Exit::Network, "check the address, and that `servent swarm serve` runs there")
             }
+            SwarmError::Left { .. } => {
+                (Exit::Network, "run the same command to go on where it was, once it is back")
+            }
             SwarmError::Refused(_) => {
                 (Exit::Refused, "compare the URL with the one that `servent swarm serve` printed")
             }

@@ -37,6 +37,16 @@ pub enum SwarmError {
         "what answers at {0} is no coordinator, or too busy to be one: it said nothing of the file"
     )]
     Silent(String),
+    /// The coordinator is gone before all is here, and does not come back.
+    #[error("the coordinator at {at} is gone, and {missing} of {pieces} pieces are missing")]
+    Left {
+        /// Where it was.
+        at: String,
+        /// Pieces that are not here.
+        missing: u32,
+        /// Pieces of the file.
+        pieces: u32,
+    },
     /// The coordinator does not have the file or refuses it.
     #[error("{0}")]
     Refused(String),

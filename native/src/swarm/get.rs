@@ -45,6 +45,9 @@ pub struct GetOptions {
     pub rates: (Option<u64>, Option<u64>),
     /// Parallel transfers, down and up, if the coordinator is to be told.
     pub at_once: (Option<u32>, Option<u32>),
+    /// How long to wait for a coordinator that is gone while no peer sends either;
+    /// `None`: as long as it takes.
+    pub patience: Option<Duration>,
     /// How long to go on uploading once the file is complete.
     pub seed_for: Duration,
     /// The state folder.
@@ -67,6 +70,7 @@ impl GetOptions {
             listen: Some(SocketAddr::from(([127, 0, 0, 1], 0))),
             rates: (None, None),
             at_once: (None, None),
+            patience: None,
             seed_for: Duration::ZERO,
             state: state.to_owned(),
             durability: Durability::Process,
@@ -213,6 +217,7 @@ impl Follow {
         let mut tick = tokio::time::interval(LOOK_EVERY);
         let mut whole: Option<Stopwatch> = None;
         let begun = Stopwatch::start();
+        let mut alone: Option<Stopwatch> = None;
         loop {
             tokio::select! {
                 biased;
@@ -243,6 +248,10 @@ impl Follow {
                     if spent.is_none() && begun.elapsed() > FIRST_WORD && self.knows_nothing() {
                         return Err(SwarmError::Silent(self.coordinators()));
                     }
+                    match self.is_alone() && spent.is_none() {
+                        true => self.wait(alone.get_or_insert_with(Stopwatch::start))?,
+                        false => alone = None,
+                    }
                 }
             }
         }
@@ -252,6 +261,25 @@ impl Follow {
     fn knows_nothing(&self) -> bool {
         let progress = self.tell.borrow();
         progress.pieces == 0 && progress.done.is_none()
+    }
+
+    /// True while neither the coordinator nor a peer sends anything.
+    fn is_alone(&self) -> bool {
+        let progress = self.tell.borrow();
+        !progress.online && progress.receiving == 0
+    }
+
+    /// Goes on waiting for a coordinator that is gone, within limits.
+    fn wait(&self, alone: &Stopwatch) -> Result<(), SwarmError> {
+        if self.options.patience.is_none_or(|patience| alone.elapsed() < patience) {
+            return Ok(());
+        }
+        let SwarmProgress { pieces, held, .. } = *self.tell.borrow();
+        Err(SwarmError::Left {
+            at: self.coordinators(),
+            missing: pieces - held.min(pieces),
+            pieces,
+        })
     }
 
     fn coordinators(&self) -> String {

@@ -71,6 +71,21 @@ fn a_client_that_was_killed_goes_on_with_the_pieces_it_had() {
 }
 
 #[test]
+fn a_client_whose_coordinator_is_gone_says_so_and_ends() {
+    let place = Place::new();
+    let slow = ["--upload-rate", "50k"];
+    let (mut server, _) = coordinator(&place, 800_000, "127.0.0.1:0", &slow);
+    let mut one = client(&place, server.at, "a", &["--timeout", "1"]);
+    one.event("progress");
+    server.signal("INT");
+    assert_eq!(server.ended().code(), Some(0));
+    let failed = one.event("failed");
+    let what = failed["what"].as_str().unwrap();
+    assert!(what.contains("is gone, and ") && what.contains(" pieces are missing"), "{failed}");
+    assert_eq!(one.ended().code(), Some(3));
+}
+
+#[test]
 fn a_coordinator_that_was_killed_comes_back_and_no_client_starts_over() {
     let place = Place::new();
     let at = format!("127.0.0.1:{}", free_port());

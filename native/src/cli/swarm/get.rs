@@ -17,7 +17,7 @@ use servent_core::wire::pdtp::{Hash, PORT, url_of};
 use sha1::Digest as _;
 
 use super::super::Common;
-use super::super::amount::rate;
+use super::super::amount::{rate, some};
 use super::super::start::{TraceFlag, address, runtime};
 use crate::config::units;
 use crate::exit::{Exit, Failure, error_text};
@@ -65,6 +65,9 @@ pub(crate) struct SwarmGetArgs {
     /// Pieces from others at once.
     #[arg(long, value_name = "N")]
     max_downloads: Option<u32>,
+    /// Seconds to wait for a coordinator that is gone, while no peer sends either.
+    #[arg(long, value_name = "SECONDS", value_parser = some::<u32>, default_value = "60")]
+    timeout: u32,
     /// Go on giving so long once all is here.
     #[arg(long, value_name = "TIME", value_parser = time, default_value = "0s")]
     seed_for: Duration,
@@ -136,6 +139,7 @@ pub(crate) fn run(common: &Common, arguments: &SwarmGetArgs) -> Result<(), Failu
             listen: (!arguments.passive).then_some(arguments.listen),
             rates: (arguments.upload_rate, arguments.download_rate),
             at_once: (arguments.max_downloads, arguments.max_uploads),
+            patience: Some(Duration::from_secs(arguments.timeout.into())),
             seed_for: arguments.seed_for,
             state,
             durability: config.settings.durability,
