@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use serde_json::json;
 use servent::driver;
+use servent::error::StoreFailure;
 
 use super::control::ControlClient;
 use super::shares::written;
@@ -68,7 +69,14 @@ pub(crate) fn run(common: &Common, arguments: &StateArgs) -> Result<(), Failure>
             format!("{} is a copy of the state in {}\n", file.display(), state.display())
         }
         StateAction::Import(Import { file }) => {
-            let before = driver::import(state, file)?;
+            let before = driver::import(state, file).map_err(|why| match why {
+                StoreFailure::Damaged { path, why } if path == *file => {
+                    let what = format!("{} is no copy of a state ({why})", path.display());
+                    Failure::new(Exit::Foreign, what)
+                        .next("name a file that `servent state export` has written")
+                }
+                other => other.into(),
+            })?;
             let before = before.map_or_else(String::new, |before| {
                 format!("; what was there is {} now", before.display())
             });

@@ -288,9 +288,14 @@ fn path(kind: &str, counters: &EndpointCounters) -> String {
         0 => String::new(),
         us => format!(", round trip {}.{:03} ms", us / 1_000, us % 1_000),
     };
-    let messages = (protocol.sent + protocol.resent).max(1);
-    let again = protocol.resent * 1_000 / messages;
+    let again = again(counters) * 1_000 / (protocol.sent + again(counters)).max(1);
     format!("{kind}, datagrams of {size} bytes{trip}, {}.{} % sent again", again / 10, again % 10)
+}
+
+/// Messages that were sent again because they were missing: not those that only tried
+/// out how large a datagram may be.
+fn again(counters: &EndpointCounters) -> u64 {
+    counters.protocol.resent.saturating_sub(counters.protocol.probes)
 }
 
 /// A summary of losses and retransmissions.
@@ -307,8 +312,8 @@ fn repairs(counters: &EndpointCounters) -> String {
          {} sent, {} of them again; {} delivered, {} asked for again; {} in, {} out",
         count(datagrams, "datagram"),
         count(socket.send_calls + socket.recv_calls, "system call"),
-        count(protocol.sent + protocol.resent, "message"),
-        protocol.resent,
+        count(protocol.sent + again(counters), "message"),
+        again(counters),
         protocol.delivered,
         protocol.requested,
         count(protocol.acks_received, "acknowledgement"),

@@ -34,6 +34,8 @@ pub(crate) enum ExpectedValue {
     Duration,
     #[error("a whole number, 0 or more")]
     Count,
+    #[error("a smaller number than that")]
+    Less,
     #[error("a whole number")]
     Number,
     #[error("`true` or `false`")]

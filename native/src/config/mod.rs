@@ -277,6 +277,8 @@ mod tests {
         assert!(e.what.ends_with(":2: `queue.slots` is a whole number, 0 or more"), "{e}");
         let e = file("[queue]\nslots = 5000000000\n").err().unwrap();
         assert!(e.what.ends_with(":2: `queue.slots`: the number is too large"), "{e}");
+        let e = builder().assign("queue.slots=99999999999999999999").err().unwrap();
+        assert!(e.what.ends_with("`queue.slots` is a smaller number than that"), "{e}");
         let e = builder().assign("queue.slots=-1").err().unwrap();
         assert!(e.what.ends_with("`queue.slots` is a whole number, 0 or more"), "{e}");
     }

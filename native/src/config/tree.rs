@@ -132,7 +132,11 @@ fn coerce(key: &str, old: &Value, raw: Raw) -> Result<Value, ExpectedValue> {
             u64::try_from(n).map(Value::from).map_err(|_| ExpectedValue::Count)
         }
         (Value::Number(_), Raw::Text(text)) => {
-            text.replace('_', "").parse::<u64>().map(Value::from).map_err(|_| ExpectedValue::Count)
+            let digits = text.replace('_', "");
+            let many = !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());
+            // More than fits is too much for every setting.
+            let wrong = if many { ExpectedValue::Less } else { ExpectedValue::Count };
+            digits.parse::<u64>().map(Value::from).map_err(|_| wrong)
         }
         (Value::Number(_), _) => Err(ExpectedValue::Number),
         (Value::Bool(_), Raw::Boolean(b)) => Ok(Value::from(b)),

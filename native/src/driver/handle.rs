@@ -502,6 +502,12 @@ impl Handle {
         self.shared.trust.has_credentials()
     }
 
+    /// The URL of what a source shares, by its address.
+    #[must_use]
+    pub fn list_of(&self, at: SocketAddr) -> String {
+        self.shared.names.list_of(at)
+    }
+
     /// True when sources are asked through a proxy at this address.
     #[must_use]
     pub fn is_proxy(&self, at: SocketAddr) -> bool {

@@ -19,7 +19,11 @@ const LOOKUP: Duration = Duration::from_secs(5);
 
 /// The names that the user gave for sources, by the address that was found first.
 #[derive(Debug, Default)]
-pub(crate) struct SourceNames(Mutex<BTreeMap<SocketAddr, NamedSource>>);
+pub(crate) struct SourceNames {
+    named: Mutex<BTreeMap<SocketAddr, NamedSource>>,
+    /// Those that were asked by https, as their URLs begin.
+    secure: Mutex<BTreeMap<SocketAddr, String>>,
+}
 
 #[derive(Debug)]
 struct NamedSource {
@@ -30,7 +34,7 @@ struct NamedSource {
 
 impl SourceNames {
     fn all(&self) -> MutexGuard<'_, BTreeMap<SocketAddr, NamedSource>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.named.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Remembers the names in what the node is given: by the user, or from the
@@ -46,6 +50,13 @@ impl SourceNames {
 
     /// Remembers the name of a source, if it has one and not only an address.
     fn learn(&self, source: &DownloadSource) {
+        let rest = source.target.strip_prefix("https://");
+        if let Some(host) = rest.and_then(|rest| rest.split('/').next()) {
+            let mut secure = self.secure.lock().unwrap_or_else(PoisonError::into_inner);
+            if secure.len() < MOST {
+                secure.insert(source.at, format!("https://{host}/"));
+            }
+        }
         let mut all = self.all();
         if let Some(name) = name_of(&source.host)
             && (all.len() < MOST || all.contains_key(&source.at))
@@ -53,6 +64,12 @@ impl SourceNames {
             let named = || NamedSource { name: name.to_owned(), reached: source.at };
             all.entry(source.at).or_insert_with(named);
         }
+    }
+
+    /// The URL of what is shared there.
+    pub(crate) fn list_of(&self, at: SocketAddr) -> String {
+        let secure = self.secure.lock().unwrap_or_else(PoisonError::into_inner);
+        secure.get(&at).cloned().unwrap_or_else(|| format!("http://{at}/"))
     }
 
     /// What to try first for an address.

@@ -3,9 +3,11 @@
 use std::net::SocketAddr;
 
 use serde_json::json;
+use servent_core::text::Shown;
 use servent_core::time::Instant;
 
 use super::bars::BottomLine;
+use super::fit::{ProgressLine, columns};
 use super::speed::RecentRate;
 use super::{Voice, bytes, count, fetch, length, rate};
 
@@ -63,7 +65,7 @@ impl FolderProgress {
     /// This many bytes have come of files that are on their way.
     pub(crate) fn show(&mut self, now: Instant, partial: u64) {
         self.partial = partial;
-        let line = self.line(now);
+        let line = self.fit(now, columns());
         if let Some(bar) = &self.bar {
             bar.show(line);
         }
@@ -75,35 +77,60 @@ impl FolderProgress {
         self.here.files += 1;
         self.here.bytes += size;
         self.partial = self.partial.saturating_sub(size);
+        if self.bar.is_some() {
+            return self.show(now, self.partial);
+        }
         let line = self.line(now);
-        match (&self.bar, self.voice) {
-            (Some(bar), _) => bar.show(line),
-            (_, Voice::Json) => {
+        match self.voice {
+            Voice::Json => {
                 fetch::print_line(
                     &json!({ "event": "done", "file": file, "bytes": size }).to_string(),
                 );
             }
-            (_, Voice::Lines) if self.tenth() > before => fetch::eprint_line(&line),
+            Voice::Lines if self.tenth() > before => fetch::eprint_line(&line),
             _ => {}
         }
     }
 
-    /// What there is of it, out of how much, how fast, and how long it takes.
-    fn line(&mut self, now: Instant) -> String {
-        let Self { name, whole, here, .. } = self;
+    /// What there is of it, out of how much; how fast, and how long it takes.
+    fn said(&mut self, now: Instant) -> (String, String) {
+        let Self { whole, here, .. } = self;
         let have = here.bytes + self.partial;
         let per_second = self.speed.update(now, have.saturating_sub(self.before));
         let of = whole.bytes.map_or_else(String::new, |all| format!(" of {}", bytes(all)));
         let files = count(whole.files, "file");
-        let mut line = format!("{name}: {} of {files}, {}{of}", here.files, bytes(have));
+        let amount = format!("{} of {files}, {}{of}", here.files, bytes(have));
+        let mut speed = String::new();
         if per_second > 0 {
-            line.push_str(&format!(", {}", rate(per_second)));
+            speed = rate(per_second);
             let left = whole.bytes.map_or(0, |all| all.saturating_sub(have));
             if left > 0 {
-                line.push_str(&format!(", {} left", length(left.div_ceil(per_second))));
+                speed.push_str(&format!(", {} left", length(left.div_ceil(per_second))));
             }
         }
-        line
+        (amount, speed)
+    }
+
+    /// All of it, for a log.
+    fn line(&mut self, now: Instant) -> String {
+        let (amount, speed) = self.said(now);
+        let between = if speed.is_empty() { "" } else { ", " };
+        format!("{}: {amount}{between}{speed}", self.name)
+    }
+
+    /// What fits into so many columns.
+    fn fit(&mut self, now: Instant, columns: usize) -> String {
+        let (amount, speed) = self.said(now);
+        let have = self.here.bytes + self.partial;
+        let (have, all) = match self.whole.bytes {
+            Some(all) => (have, all),
+            None => (self.here.files, self.whole.files),
+        };
+        let percent = (u128::from(have) * 100).checked_div(all.into()).unwrap_or(0);
+        let share = format!("{:>3} %", percent.min(100));
+        let name = &Shown(&self.name).to_string();
+        ProgressLine { name, share: &share, amount: &amount, speed: &speed, others: "" }
+            .fit(columns)
     }
 
     /// One file failed.
@@ -153,5 +180,17 @@ mod tests {
         folder.show(Instant::ZERO, 0);
         folder.show(Instant::from_secs(1), 1_024);
         assert_eq!(folder.line(Instant::from_secs(1)), "Music: 0 of 3 files, 1.0 KiB, 1.0 KiB/s");
+    }
+
+    #[test]
+    fn a_folder_with_a_wide_name_keeps_its_share_and_its_rate() {
+        let whole = FolderSize { files: 3, bytes: Some(10 * 1_024) };
+        let mut folder = FolderProgress::new(Voice::Quiet, "東京物語・第一部・完全版", whole);
+        folder.there(2 * 1_024);
+        folder.show(Instant::ZERO, 0);
+        folder.show(Instant::from_secs(1), 1_024);
+        let line = folder.fit(Instant::from_secs(1), 40);
+        assert!(line.ends_with("  30 % 1.0 KiB/s, 7 s left"), "{line}");
+        assert!(console::measure_text_width(&line) <= 40, "{line}");
     }
 }

@@ -38,6 +38,11 @@ fn a_share_in_private_is_reached_by_https_alone() {
     assert!(got.status.success(), "{}", String::from_utf8_lossy(&got.stderr));
     assert_same(&place.path("mine"), &bytes);
 
+    // Where to look for a file that is not there is told as it can be reached.
+    let gone = url.replace("film", "flim");
+    let gone = place.run(&["get", &gone, "-o", "no", "--ca-file", &cert, "--state", "get"]);
+    complains(&gone, 9, &format!("look what is shared there: https://{}/", running.at));
+
     // A client that asks in plain hears why, and one that does not trust the
     // certificate gets nothing.
     let http = url.replace("https", "http");

@@ -219,7 +219,7 @@ fn no_source(ours: &[(SocketAddr, Trouble)], tried: &str, kept: bool, handle: &H
 /// Where to look for a file that no source has.
 fn look_there(ours: &[(SocketAddr, Trouble)], handle: &Handle) -> String {
     let direct = ours.iter().map(|(at, _)| at).filter(|at| !handle.is_proxy(**at));
-    let lists: Vec<String> = direct.map(|at| format!("http://{at}/")).collect();
+    let lists: Vec<String> = direct.map(|at| handle.list_of(*at)).collect();
     match &lists[..] {
         [] => String::from("check the URL"),
         lists => format!("look what is shared there: {}", lists.join(" and ")),
