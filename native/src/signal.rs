@@ -1,7 +1,7 @@
 //! Ctrl-C and similar signals.
 
 use servent::Clock;
-use servent::sys::Interrupts;
+use servent::sys::{Hangups, Interrupts};
 use servent_core::time::{Duration, Instant};
 
 use crate::exit::{Exit, Failure, error_text};
@@ -26,6 +26,11 @@ impl Signals {
             Failure::new(Exit::Failed, format!("cannot watch for signals: {}", error_text(&e)))
         })?;
         Ok(Self { interrupts, clock: Clock::new(), first_at: None })
+    }
+
+    /// The requests to read the settings again, where SIGHUP means that.
+    pub(crate) fn split_hangups(&mut self) -> Option<Hangups> {
+        self.interrupts.split_hangups()
     }
 
     /// Waits for the first signal.

@@ -22,8 +22,9 @@ use super::lan::Lan;
 use super::map_port::PortLease;
 use super::private::{self, Private};
 use super::search;
+use super::service::{self, Service};
 use super::start::{self, TraceFlag, address, make, runtime};
-use super::{Common, access_log, anywhere, print, reach, received, room, site, wide};
+use super::{Common, access_log, anywhere, certificate, print, reach, received, room, site, wide};
 use crate::config::file::Raw;
 use crate::config::{Config, Origin, Settings};
 use crate::exit::Failure;
@@ -125,7 +126,7 @@ pub(crate) struct ShareArgs {
 
 pub(crate) fn run(common: &Common, arguments: &ShareArgs) -> Result<(), Failure> {
     wide::ask(&arguments.folders, arguments.yes)?;
-    let config = configure(common, arguments)?;
+    let config = configure(common, arguments, false)?;
     let nothing = config.settings.share.is_empty() && config.settings.accept.is_none();
     if nothing && added_shares(&config.settings.state).unwrap_or_default().is_empty() {
         return Err(Failure::usage("nothing to share")
@@ -136,10 +137,31 @@ pub(crate) fn run(common: &Common, arguments: &ShareArgs) -> Result<(), Failure>
             .next("name its database, too: --store postgres://USER@HOST/DATABASE --divide"));
     }
     let voice = Voice::new(arguments.json, common.quiet);
-    runtime()?.block_on(share(&config, &arguments.peer, common.damaged(), (voice, None)))
+    let again = || configure(common, arguments, true);
+    let peers = &arguments.peer;
+    runtime()?.block_on(share(&config, peers, common.damaged(), (voice, Sharing::Folders(&again))))
 }
 
-fn configure(common: &Common, arguments: &ShareArgs) -> Result<Config, Failure> {
+/// What is shared, and to which end.
+#[derive(Clone, Copy)]
+pub(super) enum Sharing<'a> {
+    /// Folders, by the settings, which may be read again.
+    Folders(service::Configure<'a>),
+    /// What a room has.
+    Room(&'a room::Record),
+}
+
+impl<'a> Sharing<'a> {
+    pub(super) const fn room(self) -> Option<&'a room::Record> {
+        match self {
+            Self::Room(record) => Some(record),
+            Self::Folders(_) => None,
+        }
+    }
+}
+
+/// The settings: at the start, or read `again`, when what is recorded goes on.
+fn configure(common: &Common, arguments: &ShareArgs, again: bool) -> Result<Config, Failure> {
     let mut builder = common.builder()?;
     let text = |path: &PathBuf| Raw::Text(path.to_string_lossy().into_owned());
     if !arguments.folders.is_empty() {
@@ -186,7 +208,9 @@ fn configure(common: &Common, arguments: &ShareArgs) -> Result<Config, Failure> 
         builder.flag("--access-log", "access_log", text(log))?;
     }
     arguments.private.put(&mut builder)?;
-    arguments.trace.put(&mut builder)?;
+    if !again {
+        arguments.trace.put(&mut builder)?;
+    }
     arguments.lab.put(&mut builder)?;
     builder.finish()
 }
@@ -197,10 +221,12 @@ pub(super) async fn share(
     config: &Config,
     peers: &[String],
     damaged_state: DamagedState,
-    (voice, room): (Voice, Option<&room::Record>),
+    (voice, what): (Voice, Sharing<'_>),
 ) -> Result<(), Failure> {
     let settings = &config.settings;
     let mut signals = Signals::new()?;
+    let mut service = Service::new(&mut signals, what, (config, voice));
+    let room = what.room();
     let peers = search::peers(peers).await?;
     make(&settings.state)?;
     let listener = start::lab(config).await?;
@@ -208,9 +234,8 @@ pub(super) async fn share(
     let identity = private::identity(settings)?;
     let password = private::password(settings)?;
     let private = identity.is_some() || password.is_some();
-    if private && (settings.lan || !peers.is_empty()) {
-        return Err(Failure::usage("what is shared in private is not told to the overlay")
-            .next("leave --peer and --lan out, or --tls and --user"));
+    if private {
+        apart(settings.lan || !peers.is_empty())?;
     }
     anywhere::check(settings, identity.is_some())?;
     let options = ServentOptions {
@@ -222,22 +247,23 @@ pub(super) async fn share(
     };
     let options = known_as(options, identity.as_ref(), private);
     let port = listener.as_ref().map(|(port, _)| port);
+    service.stand_by();
     let Some(handle) = site::start(options, port, &mut signals, voice).await? else {
         return Ok(());
     };
     let door = listener.as_ref().map(|(_, door)| door.clone());
     let mut part = part(&handle, door.as_ref(), (room.is_some(), private));
     let recorded = room.map(|record| record.begin(settings, &mut part)).transpose()?;
-    room.map_or(Ok(()), |record| record.draw_code(&handle, voice))?;
-    room.map_or(Ok(()), |record| record.explain_check(voice))?;
+    if let Some(record) = room {
+        record.draw_code(&handle, voice)?;
+        record.explain_check(voice)?;
+    }
     let _awake = room.map(|_| room::Awake::begin());
     match part.as_ref().and_then(|part| part.url.as_deref()) {
         Some(url) => room::announce(voice, url)?,
         None => announce((voice, settings), &handle.addrs(), identity.as_ref())?,
     }
-    for at in peers {
-        handle.command(NodeCommand::Overlay(OverlayCommand::Join { at })).await?;
-    }
+    join(&handle, peers).await?;
     let lan = settings.lan.then(|| Lan::start(&handle, &handle.addrs())).transpose()?;
 
     let hub = hub(settings, &handle, (door, part))?;
@@ -255,10 +281,7 @@ pub(super) async fn share(
     }
 
     let (watching, port) = watching(&handle, settings, voice);
-    let ended = tokio::select! {
-        () = signals.first() => Ok(()),
-        ended = handle.ended() => ended,
-    };
+    let ended = service.serve(&mut signals, &handle).await;
     drop(watching);
     signals.end_at_next();
     drop((control, access, lan));
@@ -270,6 +293,23 @@ pub(super) async fn share(
         server.abort();
     }
     ended.map_err(Failure::from)
+}
+
+/// Connects to the peers of the overlay that were named.
+async fn join(handle: &Handle, peers: Vec<SocketAddr>) -> Result<(), Failure> {
+    for at in peers {
+        handle.command(NodeCommand::Overlay(OverlayCommand::Join { at })).await?;
+    }
+    Ok(())
+}
+
+/// What is shared in private stays out of the overlay.
+fn apart(joins: bool) -> Result<(), Failure> {
+    if !joins {
+        return Ok(());
+    }
+    Err(Failure::usage("what is shared in private is not told to the overlay")
+        .next("leave --peer and --lan out, or --tls and --user"))
 }
 
 /// Says goodbye; a room that is recorded has the end of every recording then.
@@ -316,7 +356,7 @@ fn known_as(
 ) -> ServentOptions {
     if let Some(identity) = identity {
         // The names of a certificate are names that the owner gave.
-        options.node.hosts.extend_from_slice(identity.ours.names());
+        options.node.hosts.extend(identity.ours.names());
         options.identity = Some(identity.ours.clone());
         options.node.callable = false; // Peers do not expect TLS when they open a connection.
     }
@@ -439,6 +479,10 @@ fn watching(
     if let Some(place) = settings.meet.clone() {
         tasks.spawn(anywhere::meet(place, settings.state.clone(), handle.clone(), voice));
     }
+    if let Some(identity) = handle.identity() {
+        tasks.spawn(certificate::follow(identity.clone(), voice));
+    }
+    service::report(Some(handle), &mut tasks);
     tasks.spawn(watch(handle.clone(), voice));
     let reporter = Reporter::new(voice, false);
     (tasks, PortLease::of_servent(settings, (handle, &handle.addrs()), reporter))

@@ -13,7 +13,7 @@ use servent_core::time::Instant;
 
 use super::control::ControlClient;
 use super::start::runtime;
-use super::{Common, get, print};
+use super::{Common, certificate, get, print};
 use crate::exit::Failure;
 use crate::progress::{bytes, count, length};
 use crate::signal::Signals;
@@ -135,6 +135,10 @@ fn table(now: Instant, status: &Value) -> String {
             n(&view["shared"]),
         );
         site(&mut out, servent);
+        let ends = servent["certificate_ends"].as_u64().map(Instant::from_micros);
+        if let Some(text) = ends.and_then(|ends| certificate::ending(now, ends)) {
+            let _ = writeln!(out, "{text}");
+        }
         overlay(&mut out, &servent["overlay"]);
         uploads(&mut out, now, queue);
         line(&mut out, queue);

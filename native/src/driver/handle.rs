@@ -24,6 +24,7 @@ use servent_core::wire::pdtp::{Hash, Text};
 use tokio::net::TcpStream;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 
+use super::SettingChange;
 use super::datagrams::SharedEndpoint;
 use super::tally::DriverTally;
 use crate::access::AccessWatch;
@@ -54,6 +55,8 @@ pub(crate) enum HandleRequest {
     Meetings { reply: oneshot::Sender<Option<PlaceCounters>> },
     /// Copy the stored state to this file.
     Export { to: PathBuf, reply: oneshot::Sender<Result<(), StoreFailure>> },
+    /// Change what was configured.
+    Change(SettingChange),
     /// End at once, as if killed.
     Abort,
 }

@@ -7,6 +7,7 @@
 //! What the node wants remembered in a turn is committed in one transaction
 //! before anything else it wants is carried out.
 
+mod change;
 pub(crate) mod datagrams;
 pub(crate) mod downloads;
 mod folders;
@@ -21,6 +22,7 @@ pub(crate) mod swarm;
 mod tally;
 mod turn;
 
+pub use self::change::SettingChange;
 pub use self::datagrams::{Datagrams, searching};
 pub use self::handle::{Handle, Neighbourhood, QueueByLanes, Want};
 pub(crate) use self::handle::{HandleRequest, Outside, ServentEnd, Unsaved};

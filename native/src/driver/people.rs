@@ -48,6 +48,16 @@ impl People {
         Self { all, each, conns: BTreeMap::new(), here: BTreeMap::new() }
     }
 
+    /// From now on the limits are these, for what runs too.
+    pub(super) fn limit(&mut self, all: Option<u64>, each: Option<u64>) {
+        match &self.all {
+            Some(pace) => pace.set(all),
+            None => self.all = all.map(|rate| Arc::new(Pace::new(rate))),
+        }
+        self.each = each;
+        self.here.values().for_each(|(pace, _)| pace.set(each));
+    }
+
     /// A connection began.
     pub(super) fn came(&mut self, conn: ConnId, from: IpAddr) {
         let Some(rate) = self.each else { return };
@@ -105,6 +115,20 @@ mod tests {
         people.went(b);
         people.went(b);
         assert_eq!((people.paces(b).0.len(), people.here.len()), (0, 1));
+    }
+
+    #[test]
+    fn limits_change_while_uploads_run() {
+        let mut people = People::new(Some(1_000), Some(100));
+        people.came(ConnId(2), "127.0.0.1".parse().unwrap());
+        let running = people.paces(ConnId(2));
+        assert_eq!(running.chunk(1 << 30), 1_024);
+        people.limit(Some(1 << 20), None);
+        assert_eq!(running.chunk(1 << 30), (1 << 20) / 50);
+        people.limit(None, None);
+        assert_eq!(running.chunk(1 << 16), 1 << 16);
+        people.limit(None, Some(1 << 20));
+        assert_eq!(running.chunk(1 << 30), (1 << 20) / 50);
     }
 
     #[test]

@@ -341,6 +341,7 @@ impl Loop {
                 let done = self.disk.store.as_ref().map_or(Ok(()), |store| store.copy_to(&to));
                 let _ = reply.send(done); // The asker may be gone.
             }
+            HandleRequest::Change(change) => change.apply(&mut self.sockets),
             HandleRequest::Abort => {}
         }
     }

@@ -8,6 +8,7 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use servent::Identity;
 use servent_core::node::NodeCommand;
 use servent_core::queue::server::Windows;
 
@@ -130,6 +131,7 @@ async fn one_status(live: &Live, count: u32) -> Result<Value, servent::error::Ru
         "overlay": handle.neighbourhood().await?,
         "store_away": handle.is_store_unavailable(),
         "parts": handle.standing(),
+        "certificate_ends": handle.identity().map(Identity::ends),
     }))
 }
 

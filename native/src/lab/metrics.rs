@@ -9,8 +9,8 @@ use axum::response::{IntoResponse as _, Response};
 use metrics::{Label, counter, gauge};
 use metrics_exporter_prometheus::PrometheusBuilder;
 use serde::Serialize;
-use servent::SiteStanding;
 use servent::driver::{Handle, Neighbourhood};
+use servent::{Identity, SiteStanding};
 use servent_core::node::NodeView;
 
 use super::Hub;
@@ -29,6 +29,9 @@ pub(super) async fn metrics(State(hub): State<Arc<Hub>>) -> Response {
             let labels = vec![Label::new("servent", live.name.clone())];
             counters(&live.handle, &labels);
             gauges(view, &labels);
+            if let Some(identity) = live.handle.identity() {
+                certificate(identity, &labels);
+            }
             if let Some(standing) = live.handle.standing() {
                 parts(standing, &labels);
             }
@@ -49,6 +52,13 @@ pub(super) fn counters(handle: &Handle, labels: &[Label]) {
     for (name, value) in handle.counters() {
         counter!(format!("servent_{name}_total"), labels.to_vec()).absolute(value);
     }
+}
+
+/// When the certificate ends, in Unix time, as alerts expect it.
+fn certificate(identity: &Identity, labels: &[Label]) {
+    let ends = identity.ends().as_micros() / 1_000_000;
+    // No date has anywhere near 2^53 seconds.
+    gauge!("servent_certificate_ends_seconds", labels.to_vec()).set(ends as f64);
 }
 
 /// Whether everything is saved, and that the member that is asked leads: one that stands

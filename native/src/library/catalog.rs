@@ -196,6 +196,12 @@ impl Library {
         self.shares.add(path)
     }
 
+    /// From now on these are the configured shares. Returns a sentence for each that
+    /// cannot be opened.
+    pub(super) fn configure(&mut self, shares: &[PathBuf]) -> Vec<String> {
+        self.shares.configure(shares)
+    }
+
     /// Stops sharing a folder or file.
     ///
     /// # Errors

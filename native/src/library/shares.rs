@@ -84,6 +84,35 @@ impl Shares {
         missing
     }
 
+    /// Exchanges the configured shares; those that were added stay. Returns a sentence for
+    /// each that cannot be opened.
+    pub(super) fn configure(&mut self, named: &[PathBuf]) -> Vec<String> {
+        let former = std::mem::take(&mut self.named);
+        let mut missing = Vec::new();
+        for path in named {
+            match Share::open(path) {
+                Ok(share) => {
+                    self.named.push(share.path());
+                    if self.present.iter().all(|present| present.path() != share.path()) {
+                        self.present.push(share);
+                    }
+                }
+                // One that cannot be opened now is looked for again and again.
+                Err(why) => {
+                    missing.push(why.to_string());
+                    self.named.push(path.clone());
+                    if !self.absent.contains(path) {
+                        self.absent.push(path.clone());
+                    }
+                }
+            }
+        }
+        let gone = |path: &PathBuf| former.contains(path) && !self.named.contains(path);
+        self.present.retain(|share| !gone(&share.path()));
+        self.absent.retain(|path| !gone(path));
+        missing
+    }
+
     /// Adds a folder or file.
     ///
     /// # Errors
@@ -114,5 +143,31 @@ impl Shares {
         }
         let named = self.named.contains(&path);
         Ok((path, if named { ShareOutcome::UntilRestart } else { ShareOutcome::Kept }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_shares_are_configured_and_those_that_were_added_stay() {
+        let dir = tempfile::tempdir().unwrap();
+        let dir = dir.path().canonicalize().unwrap();
+        let [a, b, c, d] = ["a", "b", "c", "d"].map(|name| dir.join(name));
+        for folder in [&a, &b, &c] {
+            std::fs::create_dir(folder).unwrap();
+        }
+        let mut shares = Shares::open(&[a.clone(), b.clone()], std::slice::from_ref(&c)).unwrap();
+        shares.look_for_absent();
+        let paths = |shares: &Shares| shares.present().iter().map(Share::path).collect::<Vec<_>>();
+        assert_eq!(paths(&shares), [a, b.clone(), c.clone()]);
+        assert_eq!(shares.configure(&[b.clone(), d.clone()]).len(), 1, "d is missing");
+        assert_eq!(paths(&shares), [b.clone(), c.clone()]);
+        std::fs::create_dir(&d).unwrap();
+        assert!(shares.look_for_absent().is_empty());
+        assert_eq!(paths(&shares), [b, c.clone(), d.clone()]);
+        assert!(shares.configure(&[]).is_empty());
+        assert_eq!(paths(&shares), [c]);
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
 use std::time::Duration;
 
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
 use super::dirty::Dirty;
 use super::watch::FolderWatch;
@@ -27,6 +27,8 @@ pub(crate) enum LibraryRequest {
     Walk,
     /// Something changed at these paths; without one it may be anywhere.
     Changed(Vec<PathBuf>),
+    /// The configured shares are these; the reply is what cannot be opened.
+    Configured(Vec<PathBuf>, oneshot::Sender<Vec<String>>),
     /// Share one more folder or file.
     Share(PathBuf, OutcomeSender),
     /// Stop sharing one.
@@ -154,6 +156,11 @@ impl<R: From<ShareChange>> Work<R> {
         let (done, told) = match ask {
             LibraryRequest::Walk => return self.walk(library),
             LibraryRequest::Changed(paths) => return self.dirty.add(paths),
+            LibraryRequest::Configured(shares, told) => {
+                let missing = library.configure(&shares);
+                self.walk(library);
+                return drop(told.send(missing)); // The asker may be gone.
+            }
             LibraryRequest::Share(path, told) => {
                 let added = library.share(&path);
                 (added.map(|outcome| (path, true, outcome)), told)

@@ -105,6 +105,11 @@ impl ConnectionEntry {
         Self { numbers: Arc::default(), room, admission, reports }
     }
 
+    /// By what we are known to those who come in.
+    pub(crate) const fn identity(&self) -> Option<&Identity> {
+        self.admission.identity.as_ref()
+    }
+
     /// Lets a connection in under the address of its peer, once there is room; false
     /// when the node's task has ended.
     pub(crate) async fn admit(&self, stream: TcpStream, peer: SocketAddr) -> bool {

@@ -1,6 +1,7 @@
 //! Rate limits: for all uploads together, for those of each person, for
 //! downloads.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ const CATCH_UP: Duration = Duration::from_millis(200);
 /// Hands out bytes at a steady rate, first come first served.
 #[derive(Debug)]
 pub(crate) struct Pace {
-    rate: u64,
+    rate: AtomicU64,
     watch: Stopwatch,
     spent: Mutex<Duration>,
 }
@@ -21,13 +22,26 @@ pub(crate) struct Pace {
 impl Pace {
     /// A limit in bytes per second, at least 1.
     pub(crate) fn new(rate: u64) -> Self {
-        Self { rate: rate.max(1), watch: Stopwatch::start(), spent: Mutex::default() }
+        Self {
+            rate: AtomicU64::new(rate.max(1)),
+            watch: Stopwatch::start(),
+            spent: Mutex::default(),
+        }
+    }
+
+    /// From now on it is this; `None`: as fast as it goes.
+    pub(crate) fn set(&self, rate: Option<u64>) {
+        self.rate.store(rate.unwrap_or(u64::MAX).max(1), Ordering::Relaxed);
+    }
+
+    fn rate(&self) -> u64 {
+        self.rate.load(Ordering::Relaxed)
     }
 
     /// A chunk size that keeps the flow smooth: what may be sent in a fiftieth
     /// of a second.
     pub(crate) fn chunk(&self) -> u64 {
-        (self.rate / 50).max(1_024)
+        (self.rate() / 50).max(1_024)
     }
 
     /// How long to pause after `bytes` were sent.
@@ -38,7 +52,7 @@ impl Pace {
     /// The same, `now` after the start.
     fn after_at(&self, now: Duration, bytes: u64) -> Duration {
         let mut spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
-        let cost = u128::from(bytes) * 1_000_000_000 / u128::from(self.rate);
+        let cost = u128::from(bytes) * 1_000_000_000 / u128::from(self.rate());
         *spent = (*spent).max(now.saturating_sub(CATCH_UP))
             + Duration::from_nanos(u64::try_from(cost).unwrap_or(u64::MAX));
         spent.saturating_sub(now)
@@ -100,6 +114,16 @@ mod tests {
             now += pace.after_at(now, 10_000) + 5 * MS;
         }
         assert!(now <= 1_006 * MS, "a megabyte took {now:?}");
+    }
+
+    #[test]
+    fn a_rate_that_is_changed_holds_for_what_runs() {
+        let pace = Pace::new(1_000);
+        assert_eq!(pace.after_at(Duration::ZERO, 500), 500 * MS);
+        pace.set(Some(500_000));
+        assert_eq!(pace.after_at(500 * MS, 500), MS);
+        pace.set(None);
+        assert!(pace.after_at(1_000 * MS, 1 << 30) < MS);
     }
 
     #[test]

@@ -19,10 +19,11 @@ use self::linux as system;
 #[cfg(windows)]
 use self::windows as system;
 
-pub use self::system::console::{Hidden, Interrupts, input, is_device, output, terminal};
+pub use self::system::console::{Hangups, Hidden, Interrupts, input, is_device, output, terminal};
 pub use self::system::control::{ControlListener, ControlSocket, ControlStream};
 pub use self::system::files::{OwnerOnly, flush_disk, is_same_file, open_log, rename_new};
 pub use self::system::machine::{browser, gateway, machine_name};
+pub use self::system::service::ServiceManager;
 pub use self::system::sockets::{is_closed_pipe, is_port_in_use};
 
 pub(crate) use self::system::batches::Batches;

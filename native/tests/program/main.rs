@@ -24,6 +24,7 @@ mod overlay_hosts;
 mod private;
 mod room;
 mod send_files;
+mod service;
 mod silence;
 mod strangers_words;
 mod survive;

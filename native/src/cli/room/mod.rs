@@ -17,7 +17,7 @@ pub(super) use self::awake::Awake;
 use self::record::Begin;
 pub(super) use self::record::{Record, collect};
 pub(super) use self::replay::VerifiedRoom;
-use super::share::{share, told};
+use super::share::{Sharing, share, told};
 use super::start::{TraceFlag, address, runtime};
 use super::{Common, print, reach, wide};
 use crate::config::file::Raw;
@@ -131,7 +131,7 @@ pub(crate) fn run(common: &Common, arguments: &RoomArgs) -> Result<(), Failure> 
     )?;
     let config = configure(common, arguments, &record)?;
     let voice = Voice::new(arguments.json, common.quiet);
-    runtime()?.block_on(share(&config, &[], common.damaged(), (voice, Some(&record))))
+    runtime()?.block_on(share(&config, &[], common.damaged(), (voice, Sharing::Room(&record))))
 }
 
 fn configure(common: &Common, arguments: &RoomArgs, record: &Record) -> Result<Config, Failure> {

@@ -83,6 +83,16 @@ impl Sockets {
             judging: BTreeSet::new(),
         }
     }
+
+    /// From now on uploads have these limits.
+    pub(in crate::driver) fn limit(&mut self, all: Option<u64>, each: Option<u64>) {
+        self.people.limit(all, each);
+    }
+
+    /// From now on clients need this password.
+    pub(in crate::driver) fn renew(&mut self, password: Password) {
+        self.password = Some(Arc::new(password));
+    }
 }
 
 /// What a turn has promised.

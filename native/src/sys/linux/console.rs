@@ -64,20 +64,36 @@ impl Drop for Hidden {
     }
 }
 
-/// The requests to end the program: SIGINT and SIGTERM.
+/// The requests to end the program: SIGINT, SIGTERM, and SIGHUP, by which a terminal
+/// says that it was closed.
 pub struct Interrupts {
     interrupt: Signal,
     terminate: Signal,
+    hangup: Option<Hangups>,
 }
 
+/// The requests to read the settings again, as a service gets them: SIGHUP.
+pub struct Hangups(Signal);
+
 impl Interrupts {
-    /// From now on they do not end it by themselves.
+    /// From now on they do not end it by themselves. What `nohup` started goes on
+    /// when its terminal is closed.
     ///
     /// # Errors
     /// The system refuses that.
     pub fn new() -> io::Result<Self> {
+        let hangup = match is_hangup_ignored() {
+            true => None,
+            false => Some(Hangups(signal(SignalKind::hangup())?)),
+        };
         let interrupt = signal(SignalKind::interrupt())?;
-        Ok(Self { interrupt, terminate: signal(SignalKind::terminate())? })
+        Ok(Self { interrupt, terminate: signal(SignalKind::terminate())?, hangup })
+    }
+
+    /// Where there is no terminal that could be closed, SIGHUP ends nothing from now on,
+    /// and has the meaning that services give it.
+    pub fn split_hangups(&mut self) -> Option<Hangups> {
+        if terminal().is_ok() { None } else { self.hangup.take() }
     }
 
     /// Waits for the next.
@@ -85,6 +101,32 @@ impl Interrupts {
         tokio::select! {
             _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => {}
+            () = hangup(self.hangup.as_mut()) => {}
         }
     }
+}
+
+impl Hangups {
+    /// Waits for the next.
+    pub async fn next(&mut self) {
+        if self.0.recv().await.is_none() {
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+async fn hangup(hangups: Option<&mut Hangups>) {
+    match hangups {
+        Some(hangups) => hangups.next().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// True when the program was started with SIGHUP ignored. Listening to a signal would
+/// undo that.
+fn is_hangup_ignored() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask & 1 == 1) // SIGHUP is the first signal.
 }

@@ -10,6 +10,7 @@ pub(super) mod machine;
 mod many;
 mod mode;
 pub(super) mod names;
+pub(super) mod service;
 pub(super) mod sockets;
 mod timer;
 mod unacknowledged;

@@ -1,5 +1,6 @@
 //! The console, standard input and output, and the requests to end.
 
+use std::convert::Infallible;
 use std::fs::{File, Metadata};
 use std::io;
 use std::os::windows::io::AsHandle as _;
@@ -74,6 +75,16 @@ pub struct Interrupts {
     shutdown: CtrlShutdown,
 }
 
+/// Requests to read the settings again: no program sends them here.
+pub struct Hangups(Infallible);
+
+impl Hangups {
+    /// Waits for the next.
+    pub async fn next(&mut self) {
+        match self.0 {}
+    }
+}
+
 impl Interrupts {
     /// From now on they do not end it by themselves.
     ///
@@ -82,6 +93,11 @@ impl Interrupts {
     pub fn new() -> io::Result<Self> {
         let (interrupt, pause) = (ctrl_c()?, ctrl_break()?);
         Ok(Self { interrupt, pause, close: ctrl_close()?, shutdown: ctrl_shutdown()? })
+    }
+
+    /// There are none.
+    pub fn split_hangups(&mut self) -> Option<Hangups> {
+        None
     }
 
     /// Waits for the next.

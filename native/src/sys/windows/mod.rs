@@ -8,4 +8,5 @@ pub(super) mod control;
 pub(super) mod files;
 pub(super) mod machine;
 pub(super) mod names;
+pub(super) mod service;
 pub(super) mod sockets;
