@@ -1,62 +1,32 @@
-//! The command line: one file per command.
+//! The command line: one file per command, in rooms.
 
-mod access_log;
 mod amount;
-mod anywhere;
 mod ask;
-mod certificate;
-mod code;
+mod carry;
 mod completions;
 mod config_cmd;
 mod control;
 mod demo;
-mod dial;
-mod doctor;
 mod downloads;
 #[cfg(test)]
 mod examples_tests;
 mod failed;
+mod finding;
 mod get;
 mod lab_cmd;
-mod lan;
 mod lesson;
 mod live;
 mod man;
-mod many;
-mod map_port;
-mod mdns;
-mod meet;
-mod near;
-mod offered;
-mod private;
-mod questions;
-mod reach;
-mod receive;
-mod receive_door;
-mod receive_place;
-mod received;
-mod relayed;
 mod replay;
-mod rescan;
 mod room;
 mod search;
-mod seats;
-mod send;
-mod service;
-mod share;
-mod shares;
+mod serve;
 mod sim;
-mod site;
-mod standby;
 mod start;
 mod state;
 mod status;
 mod swarm;
-mod tally;
 mod trace;
-mod unicast;
-mod via;
-mod wide;
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, IsTerminal as _, Write as _};
@@ -117,22 +87,22 @@ pub(crate) struct Common {
 #[derive(Debug, Subcommand)]
 enum Command {
     Demo(demo::DemoArgs),
-    Share(share::ShareArgs),
+    Share(serve::share::ShareArgs),
     Room(room::RoomArgs),
     Get(get::GetArgs),
     Search(search::SearchArgs),
     Swarm(swarm::SwarmArgs),
-    Send(send::SendArgs),
-    Receive(receive::ReceiveArgs),
-    Meet(meet::MeetArgs),
-    Doctor(doctor::DoctorArgs),
+    Send(carry::send::SendArgs),
+    Receive(carry::receive::ReceiveArgs),
+    Meet(finding::meet::MeetArgs),
+    Doctor(finding::doctor::DoctorArgs),
     Status(status::StatusArgs),
-    Add(shares::AddShareArgs),
-    Remove(shares::RemoveShareArgs),
-    Rescan(rescan::RescanArgs),
+    Add(serve::shares::AddShareArgs),
+    Remove(serve::shares::RemoveShareArgs),
+    Rescan(serve::rescan::RescanArgs),
     Downloads(downloads::DownloadsArgs),
     Sim(sim::SimArgs),
-    Site(site::SiteArgs),
+    Site(serve::site::SiteArgs),
     Lesson(lesson::LessonArgs),
     Replay(replay::ReplayArgs),
     Trace(trace::TraceArgs),
@@ -301,21 +271,21 @@ fn dispatch(cli: Cli) -> Result<(), Failure> {
     let common = cli.common;
     match cli.command {
         Command::Demo(arguments) => demo::run(&common, &arguments),
-        Command::Share(arguments) => share::run(&common, &arguments),
+        Command::Share(arguments) => serve::share::run(&common, &arguments),
         Command::Room(arguments) => room::run(&common, &arguments),
         Command::Get(arguments) => get::run(&common, &arguments),
         Command::Swarm(arguments) => swarm::run(&common, &arguments),
         Command::Search(arguments) => search::run(&common, &arguments),
-        Command::Send(arguments) => send::run(&common, &arguments),
-        Command::Receive(arguments) => receive::run(&common, &arguments),
-        Command::Meet(arguments) => meet::run(&common, &arguments),
-        Command::Doctor(arguments) => doctor::run(&common, &arguments),
+        Command::Send(arguments) => carry::send::run(&common, &arguments),
+        Command::Receive(arguments) => carry::receive::run(&common, &arguments),
+        Command::Meet(arguments) => finding::meet::run(&common, &arguments),
+        Command::Doctor(arguments) => finding::doctor::run(&common, &arguments),
         Command::Status(arguments) => status::run(&common, &arguments),
-        Command::Add(arguments) => shares::add(&common, &arguments),
-        Command::Remove(arguments) => shares::remove(&common, &arguments),
+        Command::Add(arguments) => serve::shares::add(&common, &arguments),
+        Command::Remove(arguments) => serve::shares::remove(&common, &arguments),
         Command::Downloads(arguments) => downloads::run(&common, &arguments),
-        Command::Rescan(arguments) => rescan::run(&common, &arguments),
-        Command::Site(arguments) => site::run(&common, &arguments),
+        Command::Rescan(arguments) => serve::rescan::run(&common, &arguments),
+        Command::Site(arguments) => serve::site::run(&common, &arguments),
         Command::Sim(arguments) => sim::run(&common, &arguments),
         Command::Lesson(arguments) => lesson::run(&arguments),
         Command::Trace(arguments) => trace::run(&common, &arguments),

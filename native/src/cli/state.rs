@@ -8,7 +8,7 @@ use servent::driver;
 use servent::error::StoreFailure;
 
 use super::control::ControlClient;
-use super::shares::written;
+use super::serve::shares::written;
 use super::start::runtime;
 use super::{Common, print};
 use crate::exit::{Exit, Failure};

@@ -13,7 +13,8 @@ use servent_core::time::Instant;
 
 use super::control::ControlClient;
 use super::start::runtime;
-use super::{Common, certificate, get, print};
+use super::{Common, get, print};
+use crate::cli::serve::certificate;
 use crate::exit::Failure;
 use crate::progress::{bytes, count, length};
 use crate::signal::Signals;

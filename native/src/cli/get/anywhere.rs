@@ -15,9 +15,9 @@ use tokio::net::TcpStream;
 use tokio::sync::Mutex;
 use tokio::task::AbortHandle;
 
-use crate::cli::anywhere::SCHEME;
-use crate::cli::code;
-use crate::cli::via::{FoundPeer, ViaPlace, bind_any, leave, split};
+use crate::cli::carry::code;
+use crate::cli::finding::anywhere::SCHEME;
+use crate::cli::finding::via::{FoundPeer, ViaPlace, bind_any, leave, split};
 use crate::exit::{Exit, Failure};
 use crate::progress::{Reporter, Voice};
 

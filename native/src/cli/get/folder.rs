@@ -12,11 +12,11 @@ use servent_core::id::{FetchId, Sha1};
 use servent_core::node::{DownloadSource, Get};
 use sha1::Digest as _;
 
-use super::all::Total;
-use super::batch::{Batch, BatchEvent, EndedDownload};
-use super::crawl::{CrawlResult, CrawledFile, crawl};
 use super::job::{JobOptions, Whole, hub, not_started, state_of};
-use super::links::{Base, KnownFile};
+use super::lists::all::Total;
+use super::lists::batch::{Batch, BatchEvent, EndedDownload};
+use super::lists::crawl::{CrawlResult, CrawledFile, crawl};
+use super::lists::links::{Base, KnownFile};
 use super::ranges::{self, RangeFetch};
 use super::source::SourceAddress;
 use super::there::NEW;

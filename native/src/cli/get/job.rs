@@ -24,7 +24,7 @@ use super::NO_FOLDER;
 use super::decode::decode;
 use super::folder::Folder;
 use super::leave;
-use super::links::Base;
+use super::lists::links::Base;
 use super::push::Pushing;
 use super::so_far::FetchSoFar;
 use super::source::{RequestedFile, SourceAddress};

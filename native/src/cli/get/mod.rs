@@ -1,16 +1,12 @@
 //! `servent get`: downloads that queue, survive restarts and are verified.
 
-mod all;
 mod anywhere;
-mod batch;
-mod crawl;
 mod decode;
 mod find;
 mod folder;
 mod job;
 mod leave;
-mod links;
-mod list;
+mod lists;
 mod push;
 mod ranges;
 mod sha256;
@@ -34,12 +30,12 @@ use servent_core::id::Sha1;
 use servent_core::node::{DownloadSource, Get};
 use servent_core::time;
 
-use self::all::All;
 use self::anywhere::MeetRoute;
 use self::folder::Folder;
 use self::job::{DownloadJob, JobOptions};
 pub(crate) use self::job::{NAME, states};
-pub(crate) use self::list::ReadList;
+use self::lists::all::All;
+pub(crate) use self::lists::list::ReadList;
 use self::sha256::Sha256Sum;
 pub(crate) use self::source::RequestedFile;
 use self::stdout::OrderedOutput;
@@ -342,7 +338,7 @@ fn wanted(arguments: &GetArgs, urls: &[String], voice: Voice) -> Result<Asked, F
             ));
         }
         let named = wanted.len();
-        let list = list::read(file)?;
+        let list = lists::list::read(file)?;
         for failure in &list.wrong {
             voice.note(&json!({ "event": "failed", "why": failure.what }), &failure.what);
         }
@@ -487,12 +483,12 @@ pub(crate) async fn files_below(
     let proxies = Proxies::default(); // Those of the servent that runs are its own.
     let source = place.resolve(None, &proxies).await?;
     let way = JobOptions { ca_file: None, pins: Vec::new(), credentials, proxies, rate: None };
-    let found = crawl::crawl(config, base, &source, &way).await?;
+    let found = lists::crawl::crawl(config, base, &source, &way).await?;
     if found.files.is_empty() && found.troubles.is_empty() {
-        return Err(crawl::CrawlResult::nothing(base));
+        return Err(lists::crawl::CrawlResult::nothing(base));
     }
     let top = wanted.name.as_ref().map(|_| wanted.file_name() + "/").unwrap_or_default();
-    let get = |(path, file): (String, crawl::CrawledFile)| {
+    let get = |(path, file): (String, lists::crawl::CrawledFile)| {
         let sources = vec![DownloadSource { target: file.target, ..source.clone() }];
         Get { name: format!("{top}{path}"), sha1: None, sources }
     };
@@ -501,7 +497,7 @@ pub(crate) async fn files_below(
 
 /// The downloads that a list names.
 pub(crate) fn listed(file: &Path) -> Result<ReadList, Failure> {
-    list::read(file)
+    lists::list::read(file)
 }
 
 /// The file to create. Its folder must exist.

@@ -24,11 +24,11 @@ use servent_core::wire::tar::{TarFile, TarReader};
 use sha1::Digest as _;
 use tokio::task::{JoinHandle, spawn_blocking};
 
-use super::all::Total;
-use super::batch::{Batch, BatchEvent, EndedDownload};
-use super::crawl::{CrawlResult, CrawledFile};
 use super::folder::Folder;
-use super::links::{Base, KnownFile};
+use super::lists::all::Total;
+use super::lists::batch::{Batch, BatchEvent, EndedDownload};
+use super::lists::crawl::{CrawlResult, CrawledFile};
+use super::lists::links::{Base, KnownFile};
 use super::together::EVERY;
 use crate::exit::Failure;
 use crate::progress::FolderProgress;

@@ -11,9 +11,9 @@ use servent_core::id::{FileIndex, Guid, Sha1};
 use servent_core::node::DownloadSource;
 use servent_core::wire::http::Target;
 
-use super::links::Base;
+use super::lists::links::Base;
 use super::sha256::Sha256Sum;
-use crate::cli::dial::check_port;
+use crate::cli::finding::dial::check_port;
 use crate::exit::{Exit, Failure, error_text};
 
 /// The most push proxies of one servent.

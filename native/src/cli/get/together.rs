@@ -10,8 +10,8 @@ use servent::driver::{Driver, Handle, ServentOptions};
 use servent_core::id::FetchId;
 use servent_core::node::{DownloadSource, FetchCommand, FetchView, Get, NodeCommand};
 
-use super::batch::{self, Batch, BatchEvent};
 use super::job::{DownloadJob, DownloadResult, hub, not_started, state_of, state_of_all};
+use super::lists::batch::{self, Batch, BatchEvent};
 use super::troubles;
 use crate::cli::control::ControlServer;
 use crate::cli::start::make;

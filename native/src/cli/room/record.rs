@@ -9,7 +9,7 @@ use serde_json::json;
 use servent::driver::Handle;
 use servent::sys::OwnerOnly as _;
 
-use crate::cli::share::told;
+use crate::cli::serve::share::told;
 use crate::config::Settings;
 use crate::exit::{Exit, Failure};
 use crate::lab::{self, PageParticipation, Recording};

@@ -11,10 +11,11 @@ use servent::sys::is_port_in_use;
 use servent_core::wire::pdtp::PORT;
 use tokio::net::TcpListener;
 
+use super::super::Common;
+use super::super::finding::map_port::PortLease;
 use super::super::live::LiveFlags;
-use super::super::map_port::PortLease;
 use super::super::start::{TraceFlag, address, runtime};
-use super::super::{Common, reach, site, standby};
+use crate::cli::serve::{reach, site, standby};
 
 use super::super::amount::rate;
 use crate::config::Config;

@@ -15,7 +15,8 @@ use servent_core::wire::http::Chunks;
 use super::super::{hashing, locate, password};
 use super::Loop;
 use crate::files::PartFile;
-use crate::net::{BodyLength, ConnectionJob, Outbox, Report, ServeFrom, dial};
+use crate::net::outgoing::dial;
+use crate::net::{BodyLength, ConnectionJob, Outbox, Report, ServeFrom};
 
 /// An output that is carried out at the end of a turn, after what it promises is
 /// saved. Changes and datagrams are not among them: they have ways of their own.

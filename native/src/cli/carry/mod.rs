@@ -1,0 +1,14 @@
+//! Send and receive: files and streams from one person to others.
+
+pub(super) mod code;
+pub(super) mod many;
+pub(super) mod offered;
+pub(super) mod questions;
+pub(super) mod receive;
+pub(super) mod receive_door;
+pub(super) mod receive_place;
+pub(super) mod relayed;
+pub(super) mod seats;
+pub(super) mod send;
+pub(super) mod tally;
+pub(super) mod unicast;

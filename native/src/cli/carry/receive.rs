@@ -1,0 +1,581 @@
+//! `servent receive`: receives what `servent send` sends, to files or to a
+//! pipe.
+
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use clap::Args;
+use serde_json::json;
+use servent::transfer::{
+    InboxPlace, OfferEntry, OfferedTransfer, Quota, ReceiveError, SecretDoor, TransferCode,
+    TransferInbox, Writers, refuse,
+};
+use servent::unicast::{Endpoint, EndpointOptions};
+use servent_core::text::Shown;
+use tokio::task::JoinSet;
+
+use super::code::CodeArgs;
+use super::many::{Taking, take};
+use super::offered::{NoRoom, offered, room};
+use super::questions::Questions;
+use super::receive_door::{ReceiveDoor, ReceiveMeeting, door, door_of_meeting};
+use super::receive_place::place;
+use super::relayed::RelayedPeer;
+use super::seats::{Greetings, SenderSeat};
+use super::tally::{TransferTally, TransferWords};
+use super::unicast::{PORT, Travel, bind, title};
+use crate::cli::Common;
+use crate::cli::amount::size;
+use crate::cli::ask::{Person, no_terminal};
+use crate::cli::finding::map_port::VisitPort;
+use crate::cli::finding::via::{self, ViaArgs};
+use crate::cli::live::{LiveFlags, OpenLab};
+use crate::cli::serve::reach;
+use crate::cli::start::{address, runtime};
+use crate::config::Config;
+use crate::exit::{Exit, Failure, error_text};
+use crate::progress::{Reporter, Voice, bytes, count};
+use crate::signal::Signals;
+
+/// Parallel senders; others wait until one is done.
+const SENDERS: usize = 64;
+/// How long to wait until senders have heard that we stop, twice: those that were
+/// asked about, then all. A sender that is gone does not hear it, and the user waits.
+const GOODBYE: Duration = Duration::from_millis(400);
+
+/// Receive what `servent send` sends, over UDP.
+///
+/// Names and sizes are shown first, and nothing is written before you agree.
+/// Without -o the first sender's bytes go to standard output. With a file
+/// the first sender's bytes become that file. With a folder, which is made
+/// when its name ends with `/`, it goes on until Ctrl-C, takes many senders at
+/// once, and folders keep their tree. A file is called NAME.part until it has
+/// arrived whole and checked; nothing is overwritten. What is there already,
+/// whole or in part, is not sent again.
+///
+/// Prints a three-word code, or with --via and --lan one of five. Give it to the sender. Without the code
+/// no peer can send, or read and change what is sent; a few wrong ones are
+/// refused, then all for a minute.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  servent receive -o inbox/                 every sender's files and folders, each asked about
+  servent receive -o inbox/ --yes           without asking: the code is enough
+  SERVENT_CODE=ocean-pepper-violin servent receive -o inbox/
+                                            a code of your own
+  servent receive -o inbox/ --open --yes    whatever any sender sends
+  servent receive -o song.ogg               one file
+  servent receive --from 10.0.0.7 -o inbox/
+                                            what `servent send --to 3` gives to three
+  servent receive --via place.example.org -o inbox/
+                                            from a sender who cannot reach this machine
+  servent receive --lan -o inbox/           from a sender in this network who types the code
+  servent receive --listen 127.0.0.1:7000 | tar x
+                                            one stream into a pipe
+  servent receive -o inbox/ --loss 5%       lose 5 % on purpose and see it repaired
+  servent receive --lab 127.0.0.1:0 -o inbox/        and watch every datagram in a browser")]
+pub(crate) struct ReceiveArgs {
+    /// Listen here; port 0 takes any free one. Usually [::]:6348, IPv4 too.
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
+    listen: Option<SocketAddr>,
+    /// Take what `servent send --to N` gives there, together with the other
+    /// receivers; the code is the one that it shows.
+    #[arg(long, value_name = "HOST[:PORT]", conflicts_with_all = ["listen", "once", "lab", "via", "meet", "lan"])]
+    from: Option<String>,
+    /// Write this file, or files into this folder.
+    #[arg(short, long, value_name = "FILE|DIR")]
+    output: Option<PathBuf>,
+    /// End after one transfer, with a folder too.
+    #[arg(long)]
+    once: bool,
+    /// Take whatever is sent without asking.
+    #[arg(short, long)]
+    yes: bool,
+    /// Make a code, or take this one; then nothing is asked where there is no
+    /// terminal. Others on this machine can read what is written here.
+    #[arg(long, value_name = "WORDS", num_args = 0..=1, conflicts_with_all = ["open", "code_file"])]
+    code: Option<Option<String>>,
+    #[command(flatten)]
+    given: CodeArgs,
+    /// With a folder: the most it may hold, what is there already included;
+    /// such as 500M or 64G, which is what it is otherwise.
+    #[arg(long, value_name = "BYTES", value_parser = size, default_value_t = Quota::LIMIT,
+          hide_default_value = true)]
+    inbox_limit: u64,
+    #[command(flatten)]
+    via: ViaArgs,
+    #[command(flatten)]
+    travel: Travel,
+    #[command(flatten)]
+    live: LiveFlags,
+    /// Tell what happens as one JSON object a line.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(common: &Common, arguments: &ReceiveArgs) -> Result<(), Failure> {
+    let options = arguments.travel.options(common)?;
+    let config = arguments.config(common)?;
+    let place = place(arguments.output.as_deref())?;
+    let aside = matches!(place, InboxPlace::Output);
+    let reporter = Reporter::new(Voice::new(arguments.json, common.quiet), aside);
+    let once = arguments.once || !matches!(place, InboxPlace::Folder(_));
+    let typed = arguments.code.as_ref();
+    if let Some(from) = &arguments.from {
+        return join(common, arguments, (from, place), options, &reporter);
+    }
+    let code = arguments.given.code(typed.and_then(Option::as_deref))?;
+    let person = match Person::present() {
+        person if !arguments.yes && person.is_some() => person,
+        None if !arguments.yes && code.is_none() && typed.is_none() => return Err(no_terminal()),
+        _ => None,
+    };
+    let via = arguments.via.name(common)?;
+    let door = if via.is_some() || arguments.via.lan {
+        door_of_meeting(code)?
+    } else {
+        door(code, arguments.given.open)?
+    };
+    let ReceiveDoor { door, made, meeting } = door;
+    let quota = arguments.quota(&place);
+    let (door, writers, begun) = (Arc::new(door), Arc::default(), Arc::default());
+    let questions = Questions::default();
+    let verbose = common.verbose > 0;
+    let mut receiver = Receiver {
+        place,
+        once,
+        reporter,
+        person,
+        door,
+        quota,
+        writers,
+        begun,
+        questions,
+        relayed: RelayedPeer::default(),
+        verbose,
+    };
+    let runtime = runtime()?;
+    let done = runtime.block_on(async {
+        let lab = arguments.live.open(&config).await?;
+        let options = EndpointOptions { tape: lab.is_some(), ..options };
+        let found = ReceiveMeeting::find(&arguments.via, common, (via, meeting)).await?;
+        let (options, port) = match &found {
+            Some(ReceiveMeeting::Place(place)) => {
+                receiver.relayed = place.relayed().clone();
+                (via::meeting(options), place.port().clone())
+            }
+            _ => (options, VisitPort::default()),
+        };
+        let done = receiver.run(arguments.listen, (made, found), (options, lab)).await;
+        port.give_back().await;
+        done
+    });
+    runtime.shutdown_background(); // A write to a full pipe may never return.
+    done
+}
+
+impl ReceiveArgs {
+    /// What the lab is to be like.
+    fn config(&self, common: &Common) -> Result<Config, Failure> {
+        let mut builder = common.builder()?;
+        self.live.put(&mut builder)?;
+        builder.finish()
+    }
+
+    fn quota(&self, place: &InboxPlace) -> Option<Arc<Quota>> {
+        match place {
+            InboxPlace::Folder(folder) => {
+                Some(Arc::new(Quota::new(folder.clone(), self.inbox_limit)))
+            }
+            InboxPlace::Output | InboxPlace::Device(_) | InboxPlace::File(_) => None,
+        }
+    }
+}
+
+/// Joins a sender that sends to several.
+fn join(
+    common: &Common,
+    arguments: &ReceiveArgs,
+    (from, place): (&str, InboxPlace),
+    options: EndpointOptions,
+    reporter: &Reporter,
+) -> Result<(), Failure> {
+    let settings = common.builder()?.finish()?.settings;
+    let typed = arguments.code.as_ref().map(Option::as_deref);
+    if typed == Some(None) {
+        return Err(Failure::usage("with --from the code is the one that the sender shows"));
+    }
+    let person = if arguments.yes { None } else { Person::present() };
+    if person.is_none() && !arguments.yes && arguments.given.open {
+        return Err(no_terminal());
+    }
+    let quota = arguments.quota(&place);
+    let taking = Taking { place, quota, person, settings: &settings, reporter };
+    let runtime = runtime()?;
+    let done = runtime.block_on(async {
+        let question = "the code that the sender shows:";
+        let code = arguments.given.or_asked(typed.flatten(), question).await?;
+        take(from, code.as_ref(), taking, options).await
+    });
+    runtime.shutdown_background(); // A write to a full pipe may never return.
+    done
+}
+
+#[derive(Clone)]
+struct Receiver {
+    place: InboxPlace,
+    once: bool,
+    reporter: Reporter,
+    /// The user to ask; `None` when everything is accepted.
+    person: Option<Person>,
+    door: Arc<SecretDoor>,
+    /// How much may be stored in the folder.
+    quota: Option<Arc<Quota>>,
+    writers: Arc<Writers>,
+    /// The number of transfers that have begun.
+    begun: Arc<AtomicU64>,
+    questions: Questions,
+    /// Which sender comes through the relay of the meeting place.
+    relayed: RelayedPeer,
+    verbose: bool,
+}
+
+impl Receiver {
+    async fn run(
+        self,
+        listen: Option<SocketAddr>,
+        (made, found): (Option<TransferCode>, Option<ReceiveMeeting>),
+        (options, lab): (EndpointOptions, Option<OpenLab>),
+    ) -> Result<(), Failure> {
+        let mut signals = Signals::new()?;
+        let endpoint = Arc::new(listening(listen, options).await?);
+        let made = made.map(|code| code.to_string());
+        self.say_listening(endpoint.local_addr(), made.as_deref(), found.as_ref());
+        let handle = endpoint.servent().clone();
+        let _lab = lab.map(|lab| lab.serve(("receive", "unicast"), handle, &self.reporter));
+        if let Some(code) = made {
+            self.reporter.show(&format!("the code is {code}: give it to the sender"));
+        }
+        let mut meeting = self.meet(&endpoint, found);
+        let (mut greeted, mut running) = (JoinSet::new(), JoinSet::new());
+        let (mut greetings, mut interrupted) = (Greetings::default(), false);
+        let ended = loop {
+            tokio::select! {
+                Some(connection) = endpoint.accept(), if running.len() < SENDERS => {
+                    let (door, peer) = (Arc::clone(&self.door), connection.peer());
+                    if let Some(seat) = greetings.seat(peer) {
+                        greetings.add(seat, |number| greeted.spawn(async move {
+                            (peer, number, OfferedTransfer::hello(connection, &door).await)
+                        }));
+                    } else {
+                        tokio::spawn(refuse(connection, "your address sends too much at once"));
+                    }
+                }
+                Some(ended) = greeted.join_next() => {
+                    // One that was put off has nothing to say.
+                    if let Ok((peer, number, hello)) = ended
+                        && let Some(seat) = greetings.done(number)
+                    {
+                        self.begin(peer, (seat, hello), &mut running, &endpoint);
+                    }
+                }
+                Some(Ok(ended)) = running.join_next() => {
+                    if self.once {
+                        break ended;
+                    }
+                    if let Err(failure) = ended {
+                        let fact = json!({ "event": "failed", "what": failure.to_string() });
+                        self.reporter.tell(&fact, &failure.to_string());
+                    }
+                }
+                Some(Ok(failure)) = meeting.join_next() => break Err(failure),
+                () = signals.first() => {
+                    signals.end_at_next();
+                    interrupted = true;
+                    break self.stopped(&mut running).await;
+                }
+            }
+        };
+        running.shutdown().await;
+        greeted.shutdown().await;
+        if !meeting.is_empty() {
+            meeting.shutdown().await;
+            let _ = endpoint.end_visit().await; // It may have ended.
+        }
+        // A sender that was told why may have ended already, and answers no more.
+        let soon = interrupted || ended.is_err();
+        let whole = match Arc::into_inner(endpoint) {
+            Some(endpoint) if soon => endpoint.shutdown_within(GOODBYE).await,
+            Some(endpoint) => endpoint.shutdown().await,
+            None => Ok(()), // A task that did not end still holds it, and ends with us.
+        };
+        ended.and_then(|()| Ok(whole?))
+    }
+
+    /// Lets senders find us, if they are to; it ends when that is not possible.
+    fn meet(&self, endpoint: &Arc<Endpoint>, found: Option<ReceiveMeeting>) -> JoinSet<Failure> {
+        let mut meeting = JoinSet::new();
+        if let Some(found) = found {
+            let agreed = self.questions.agreed.clone();
+            let busy = move || agreed.count() > 0;
+            meeting.spawn(found.listen(Arc::clone(endpoint), self.reporter, busy));
+        }
+        meeting
+    }
+
+    /// Says where it listens, and how others send to it.
+    fn say_listening(&self, at: SocketAddr, made: Option<&str>, found: Option<&ReceiveMeeting>) {
+        let listening = json!({ "event": "listening", "address": at, "code": made });
+        let others = found.map_or_else(|| reach::place(at, PORT), ReceiveMeeting::option);
+        let sentence =
+            format!("listening on UDP {at}\nothers send with: servent send {others} FILE");
+        self.reporter.tell(&listening, &sentence);
+    }
+
+    /// Starts a transfer, or tells its sender why not.
+    fn begin(
+        &self,
+        peer: SocketAddr,
+        (seat, hello): (SenderSeat, Result<OfferedTransfer, ReceiveError>),
+        running: &mut JoinSet<Result<(), Failure>>,
+        endpoint: &Arc<Endpoint>,
+    ) {
+        match hello {
+            Ok(transfer) if self.once && !running.is_empty() => {
+                tokio::spawn(async move {
+                    transfer.refuse("it is busy with another sender; try again later").await;
+                });
+            }
+            Ok(transfer) => {
+                let alone = running.is_empty();
+                let take = self.clone().take(transfer, Arc::clone(endpoint), alone);
+                running.spawn(async move {
+                    let _seat = seat; // Until the transfer is over.
+                    take.await
+                });
+            }
+            Err(
+                why @ (ReceiveError::WrongCode | ReceiveError::OneCode | ReceiveError::Guesses),
+            ) => {
+                let why = why.to_string();
+                let fact = json!({ "event": "turned_away", "from": peer, "why": why });
+                self.reporter
+                    .tell(&fact, &format!("{peer} was turned away, nothing was taken: {why}"));
+            }
+            Err(why) => {
+                let why = why.to_string();
+                tracing::info!(why = %Shown(&why), "a peer that is no sender");
+            }
+        }
+    }
+
+    /// One transfer from its offer to its end.
+    async fn take(
+        self,
+        mut transfer: OfferedTransfer,
+        endpoint: Arc<Endpoint>,
+        alone: bool,
+    ) -> Result<(), Failure> {
+        let (peer, entries) = (transfer.peer(), transfer.entries().to_vec());
+        let title = title(&entries, "a stream");
+        let inbox = TransferInbox::new(self.place.clone(), Arc::clone(&self.writers));
+        let inbox = inbox.limited(self.quota.clone());
+        if let Err(why) = inbox.suits(&entries) {
+            transfer.refuse(&why).await;
+            let what = format!("{} from {peer} was not taken: {}", Shown(&title), Shown(&why));
+            return Err(Failure::new(Exit::Failed, what));
+        }
+        let inbox = self.fits(inbox, &transfer, &entries, &title).await?;
+        self.agreed(&mut transfer, &entries, &title).await?;
+        let under_way = self.questions.agreed.one();
+        let mut tally = TransferTally::new(&self.reporter, &entries, title.clone(), peer);
+        self.reporter.tell(
+            &json!({
+                "event": "receiving",
+                "name": title,
+                "files": tally.files(),
+                "from": peer,
+                "bytes": tally.bytes(),
+            }),
+            &format!("receiving {} from {peer}", Shown(&title)),
+        );
+        let number = self.begun.fetch_add(1, Ordering::Relaxed) + 1;
+        let before = endpoint.counters();
+        let how = transfer.receive(inbox, |told| tally.told("received", told)).await;
+        tally.finish();
+        drop(under_way);
+        if how.is_ok() {
+            // The socket's counters describe this transfer only if no other ran
+            // meanwhile.
+            let alone = alone && self.begun.load(Ordering::Relaxed) == number;
+            let counters = alone.then(|| endpoint.counters().since(&before));
+            let words = TransferWords {
+                event: "received",
+                verb: "received from",
+                relayed: self.relayed.is(peer),
+                verbose: self.verbose,
+            };
+            tally.result(words, counters.as_ref());
+        }
+        transfer.goodbye().await;
+        how.map_err(|why| failed(&why, &transfer, &title, tally.bytes()))?;
+        tally.incomplete().map_or(Ok(()), Err)
+    }
+
+    /// Refuses what the disk, or the folder by its limit, has no room for.
+    async fn fits(
+        &self,
+        inbox: TransferInbox,
+        transfer: &OfferedTransfer,
+        entries: &[OfferEntry],
+        title: &str,
+    ) -> Result<TransferInbox, Failure> {
+        let (looked, quota) = (entries.to_vec(), self.quota.clone());
+        let looking = tokio::task::spawn_blocking(move || {
+            let room = room(&inbox, quota.as_deref(), &looked);
+            (inbox, room)
+        });
+        let (inbox, room) = looking.await.map_err(|e| Failure::new(Exit::Failed, e.to_string()))?;
+        let Err(NoRoom { why, next }) = room else { return Ok(inbox) };
+        transfer.refuse_full(&why).await;
+        let what = format!("{} from {} was not taken: {why}", Shown(title), transfer.peer());
+        Err(Failure::new(Exit::Disk, what).next(next))
+    }
+
+    /// Shows the offer and asks the user, if there is one to ask.
+    async fn agreed(
+        &self,
+        transfer: &mut OfferedTransfer,
+        entries: &[OfferEntry],
+        title: &str,
+    ) -> Result<(), Failure> {
+        let Some(person) = &self.person else { return Ok(()) };
+        let peer = transfer.peer();
+        let not = |why: &str| format!("{} from {peer} was not taken{why}", Shown(title));
+        let asked = self.questions.open.one();
+        let fact = json!({ "event": "asking", "name": title, "from": peer });
+        self.reporter.fact(&fact);
+        let question = format!("{}take it?", offered(entries, peer));
+        let agrees = tokio::select! {
+            agrees = person.agrees(&question) => agrees,
+            why = transfer.waiting() => {
+                let exit = exit_of(&why);
+                let why = why.to_string();
+                return Err(Failure::new(exit, not(&format!(": {}", Shown(&why)))));
+            }
+            () = self.questions.withdrawn() => {
+                transfer.refuse("the receiver was stopped before its user agreed").await;
+                let why = ": the question was withdrawn, and nothing was written";
+                return Err(Failure::new(Exit::Interrupted, not(why)));
+            }
+        };
+        // It is answered, though the sender may not have heard it yet.
+        drop(asked);
+        match agrees {
+            Some(true) => Ok(()),
+            Some(false) => {
+                transfer.refuse("the receiver said no").await;
+                Err(Failure::new(Exit::Failed, not("")))
+            }
+            None => {
+                transfer.refuse("the user of the receiver did not answer").await;
+                Err(Failure::new(
+                    Exit::Failed,
+                    not(": the question was not answered, and nothing was written"),
+                ))
+            }
+        }
+    }
+
+    /// The user stops it. A sender that waits for an answer is told that there is
+    /// none; what is under way ends with the endpoint.
+    async fn stopped(&self, running: &mut JoinSet<Result<(), Failure>>) -> Result<(), Failure> {
+        let (asked, under_way) = (self.questions.withdraw(), self.questions.agreed.count());
+        let mut unasked = Vec::new();
+        let told = async {
+            while unasked.len() < asked {
+                match running.join_next().await {
+                    Some(Ok(Err(failure))) if failure.exit == Exit::Interrupted => {
+                        unasked.push(failure)
+                    }
+                    Some(_) => {}
+                    None => return,
+                }
+            }
+        };
+        // A sender that is gone does not hear it.
+        let _ = tokio::time::timeout(GOODBYE, told).await;
+        if under_way == 0 && unasked.len() == 1 {
+            return unasked.pop().map_or(Ok(()), Err);
+        }
+        for failure in &unasked {
+            let fact = json!({ "event": "failed", "what": failure.to_string() });
+            self.reporter.tell(&fact, &failure.to_string());
+        }
+        match (under_way, asked, self.once) {
+            (0, 0, false) => Ok(()),
+            (0, 0, true) => Err(Failure::new(Exit::Interrupted, "stopped before a sender came")),
+            (0, asked, _) => Err(Failure::new(
+                Exit::Interrupted,
+                format!("stopped with {} unanswered; nothing was written", count(asked as u64, "question")),
+            )),
+            (n, ..) => Err(Failure::new(Exit::Interrupted, format!("stopped with {n} under way"))
+                .next("what had arrived of them is in the .part files; sent again, only the rest travels")),
+        }
+    }
+}
+
+/// Listens on the address asked for, else on the usual port of IPv6 and IPv4,
+/// or of IPv4 alone where there is no IPv6.
+async fn listening(
+    listen: Option<SocketAddr>,
+    options: EndpointOptions,
+) -> Result<Endpoint, Failure> {
+    if let Some(at) = listen {
+        return bind(at, options).await;
+    }
+    match bind((Ipv6Addr::UNSPECIFIED, PORT).into(), options.clone()).await {
+        Err(failure) if failure.exit != Exit::PortInUse => {
+            bind((Ipv4Addr::UNSPECIFIED, PORT).into(), options).await
+        }
+        other => other,
+    }
+}
+
+fn exit_of(why: &ReceiveError) -> Exit {
+    match why {
+        ReceiveError::Write(_) => Exit::Disk,
+        ReceiveError::Different => Exit::Unverified,
+        ReceiveError::Foreign => Exit::Foreign,
+        ReceiveError::Gone(_) => Exit::Network,
+        _ => Exit::Refused,
+    }
+}
+
+/// Why it did not arrive completely, and what did.
+fn failed(
+    why: &ReceiveError,
+    transfer: &OfferedTransfer,
+    title: &str,
+    length: Option<u64>,
+) -> Failure {
+    let exit = exit_of(why);
+    let of = length.map_or_else(String::new, |length| format!(" of {}", bytes(length)));
+    let (have, peer) = (bytes(transfer.received()), transfer.peer());
+    let why = match why {
+        ReceiveError::Write(why) => format!("cannot write here: {}", error_text(why)),
+        why => why.to_string(),
+    };
+    let (title, why) = (Shown(title), Shown(&why));
+    let what = format!("{title} from {peer} is not whole: {why}; {have}{of} had arrived");
+    let failure = Failure::new(exit, what);
+    match transfer.part().map(|part| format!("what had arrived is in {}", part.display())) {
+        Some(part) if length.is_some() => {
+            failure.next(format!("{part}; sent again, only the rest travels"))
+        }
+        Some(part) => failure.next(part),
+        None => failure,
+    }
+}

@@ -1,0 +1,489 @@
+//! `servent send`: sends files or a stream to `servent receive`, over UDP.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::Args;
+use serde_json::json;
+use servent::transfer::{
+    Offer, OfferError, SendFailure, TransferCode, TransferProgress, TransferSender, total,
+};
+use servent::unicast::{Endpoint, EndpointOptions, MeetNews, MeetingSecret};
+use servent::{Clock, Rate};
+use servent_core::text::Shown;
+
+use super::code::{self, CodeArgs};
+use super::many::{Giving, give};
+use super::tally::{TransferTally, TransferWords};
+use super::unicast::{Travel, enlarged, title};
+use crate::cli::Common;
+use crate::cli::amount::{rate, some};
+use crate::cli::finding::dial::{bind_for, resolve};
+use crate::cli::finding::near;
+use crate::cli::finding::via::{FoundPeer, ViaArgs, ViaPlace, bind_any, leave, split};
+use crate::cli::start::{address, runtime};
+use crate::config::units;
+use crate::exit::{Exit, Failure};
+use crate::progress::{Reporter, Voice, bytes, length};
+use crate::signal::Signals;
+
+/// Send files, folders or standard input to `servent receive`, over UDP.
+///
+/// Datagrams may be lost, doubled or overtaken: they are numbered,
+/// acknowledged and repaired. It ends well only when the receiver has said
+/// that it has the same bytes. When the receiver is started again, with the same
+/// code, it goes on; sent again after either side has died, only what is missing travels.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  servent send 10.0.0.7 song.ogg            to the usual port, 6348
+  servent send 10.0.0.7 docs/ photos/ a.txt
+                                            folders with all that is in them
+  tar c docs | servent send 10.0.0.7:7000   whatever comes from a pipe
+  servent send --wait 10.0.0.7 song.ogg     once a receiver is there
+  servent send --to 3 film.mkv photos/      to three that run: servent receive --from HOST
+  servent send --via place.example.org song.ogg
+                                            to a receiver behind a router
+  servent send --lan song.ogg               to one in this network, by the code alone
+  SERVENT_CODE=ocean-pepper-violin servent send 10.0.0.7 song.ogg
+                                            without a question
+  servent send 127.0.0.1 big --open --loss 5%
+                                            lose 5 % on purpose and see it repaired
+  servent send 127.0.0.1 big --open --loss 5% --profile unicast3
+                                            the same with the design's fixed timing
+  servent send 10.0.0.7 song.ogg --trace t.sqlog
+                                            record it; `servent replay t.sqlog`")]
+pub(crate) struct SendArgs {
+    /// Where `servent receive` listens; left out with --to, --via and --lan.
+    #[arg(value_name = "HOST[:PORT]", required_unless_present_any = ["to", "via", "meet", "lan"])]
+    host: Option<String>,
+    /// What to send; `-` or nothing is standard input.
+    #[arg(value_name = "FILE|DIR")]
+    files: Vec<PathBuf>,
+    /// Send to so many receivers, who run `servent receive --from` this machine
+    /// and pass on to each other what they have. Here the code is shown.
+    #[arg(long, value_name = "N", value_parser = some::<u32>,
+          conflicts_with_all = ["via", "meet", "lan"])]
+    to: Option<u32>,
+    /// Send from this address and port; with --to, where the receivers come to, over
+    /// UDP and TCP: usually [::]:6348.
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
+    listen: Option<SocketAddr>,
+    /// Bytes a second that all of it may take from this machine, such as 500k or 2M.
+    /// With --to receivers pass on to each other as fast as they can.
+    #[arg(long, value_name = "RATE", value_parser = rate)]
+    limit_rate: Option<u64>,
+    /// Wait until the receiver is there, at most this long, such as 10m; without a
+    /// time for as long as it takes. A receiver that is gone may come again within
+    /// this time, otherwise within a minute.
+    #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, value_parser = time)]
+    wait: Option<Option<Duration>>,
+    /// The code that the receiver shows; better asked for than written here.
+    #[arg(long, value_name = "WORDS", conflicts_with_all = ["open", "code_file"])]
+    code: Option<String>,
+    #[command(flatten)]
+    given: CodeArgs,
+    #[command(flatten)]
+    via: ViaArgs,
+    #[command(flatten)]
+    travel: Travel,
+    /// Tell what happens as one JSON object a line.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(common: &Common, arguments: &SendArgs) -> Result<(), Failure> {
+    let options = arguments.travel.options(common)?;
+    let reporter = Reporter::new(Voice::new(arguments.json, common.quiet), false);
+    if let Some(receivers) = arguments.to {
+        return to_several(common, arguments, receivers, options, &reporter);
+    }
+    let via = arguments.via.name(common)?;
+    // Without a name of the receiver, what stands in its place is a file.
+    let host = arguments.host.as_ref().filter(|_| via.is_some() || arguments.via.lan);
+    let files: Vec<PathBuf> =
+        host.map(PathBuf::from).into_iter().chain(arguments.files.iter().cloned()).collect();
+    let offer = offer(&files, &reporter)?;
+    let runtime = runtime()?;
+    let done = runtime.block_on(async {
+        let question = "the code that the receiver shows:";
+        let code = arguments.given.or_asked(arguments.code.as_deref(), question).await?;
+        let mut near = None;
+        let (via, code) = match (via, code) {
+            (Some(via), Some(code)) => {
+                let (secret, code) = split(&code)?;
+                (Some(arguments.via.place(common, &via, secret).await?), Some(code))
+            }
+            (_, Some(code)) if arguments.via.lan => {
+                let (secret, code) = split(&code)?;
+                near = Some(secret);
+                (None, Some(code))
+            }
+            (_, code) => (None, code),
+        };
+        let sending = RunningSend {
+            to: arguments.host.as_deref().unwrap_or_default(), // It is required.
+            via,
+            near,
+            from: arguments.listen,
+            offer: &offer,
+            code: code.as_ref(),
+            options,
+            rate: arguments.limit_rate.map(Rate::new),
+            patience: SendPatience::new(arguments.wait),
+            reporter: &reporter,
+            verbose: common.verbose > 0,
+        };
+        let done = sending.to_its_end().await;
+        if let Some(via) = &sending.via {
+            via.port().give_back().await;
+        }
+        done
+    });
+    runtime.shutdown_background(); // A read of standard input may never return.
+    done
+}
+
+/// A time as people write it.
+fn time(text: &str) -> Result<Duration, String> {
+    let micros = units::parse(text).map(Duration::from_micros);
+    micros.ok_or_else(|| format!("`{text}` is no time such as 30s, 10m or 2h"))
+}
+
+/// With `--to` what would be the receiver's name is a file too.
+fn to_several(
+    common: &Common,
+    arguments: &SendArgs,
+    receivers: u32,
+    options: EndpointOptions,
+    reporter: &Reporter,
+) -> Result<(), Failure> {
+    let settings = common.builder()?.finish()?.settings;
+    let files: Vec<PathBuf> =
+        arguments.host.iter().map(PathBuf::from).chain(arguments.files.iter().cloned()).collect();
+    if files.iter().all(is_input) {
+        let why = "standard input has no known length, and receivers share a file by its pieces";
+        return Err(Failure::usage(why).next("put it into a file first: servent send --to N FILE"));
+    }
+    let offer = offer(&files, reporter)?;
+    let given = arguments.given.code(arguments.code.as_deref())?;
+    let made = given.is_none() && !arguments.given.open;
+    let code = if made { Some(code::random()?) } else { given };
+    let listen = arguments.listen;
+    let rate = arguments.limit_rate;
+    let giving =
+        Giving { offer, receivers, listen, rate, code, made, settings: &settings, reporter };
+    let runtime = runtime()?;
+    let done = runtime.block_on(give(giving, options));
+    runtime.shutdown_background();
+    done
+}
+
+/// True for what stands for standard input.
+fn is_input(file: impl AsRef<Path>) -> bool {
+    file.as_ref() == Path::new("-")
+}
+
+/// What is to be sent.
+fn offer(files: &[PathBuf], reporter: &Reporter) -> Result<Offer, Failure> {
+    if files.iter().all(is_input) {
+        return Ok(Offer::input());
+    }
+    if files.iter().any(is_input) {
+        return Err(Failure::usage("standard input goes alone, without files beside it"));
+    }
+    let offer = Offer::from_paths(files).map_err(|why| match why {
+        OfferError::Read { path, why } => Failure::file("read", &path, &why),
+        other => Failure::new(Exit::Disk, other.to_string())
+            .next("send an archive: tar c FOLDER | servent send HOST"),
+    })?;
+    for (path, why) in offer.skipped() {
+        let path = path.display().to_string();
+        let fact = json!({ "event": "skipped", "name": path, "why": why });
+        reporter.tell(&fact, &format!("{} is not sent: {why}", Shown(&path)));
+    }
+    Ok(offer)
+}
+
+/// How long it is tried again before something else is done.
+const AGAIN_AFTER: Duration = Duration::from_secs(1);
+/// How long a receiver that was there may take to come again.
+const COME_AGAIN: Duration = Duration::from_secs(60);
+
+/// How long to wait for a receiver; `None`: for as long as it takes.
+#[derive(Debug, Clone, Copy)]
+struct SendPatience {
+    to_come: Option<Duration>,
+    to_come_again: Option<Duration>,
+}
+
+impl SendPatience {
+    fn new(wait: Option<Option<Duration>>) -> Self {
+        match wait {
+            None => Self { to_come: Some(Duration::ZERO), to_come_again: Some(COME_AGAIN) },
+            Some(wait) => Self { to_come: wait, to_come_again: wait },
+        }
+    }
+}
+
+/// Something that is being sent to one receiver.
+struct RunningSend<'a> {
+    to: &'a str,
+    /// Through which place it is found instead.
+    via: Option<ViaPlace>,
+    /// As which it is found in the local network instead.
+    near: Option<MeetingSecret>,
+    /// Where it is sent from; `None`: any port.
+    from: Option<SocketAddr>,
+    offer: &'a Offer,
+    code: Option<&'a TransferCode>,
+    options: EndpointOptions,
+    rate: Option<Rate>,
+    patience: SendPatience,
+    reporter: &'a Reporter,
+    verbose: bool,
+}
+
+/// Why an attempt ended before all was sent.
+enum SendTrouble {
+    /// The receiver is not there, or is gone; it was there before or not.
+    Away(Failure, bool),
+    /// It is over.
+    Final(Failure),
+}
+
+impl From<Failure> for SendTrouble {
+    fn from(failure: Failure) -> Self {
+        Self::Final(failure)
+    }
+}
+
+impl RunningSend<'_> {
+    /// Tries until it is there, or is not to be any more.
+    async fn to_its_end(&self) -> Result<(), Failure> {
+        let mut signals = Signals::new()?;
+        let title = title(self.offer.entries(), "standard input");
+        let clock = Clock::new();
+        let (mut away_since, mut was_there) = (None, false);
+        let mut announces = true;
+        loop {
+            let begun = clock.now();
+            let attempt = self.once(&title, std::mem::take(&mut announces), &mut signals);
+            let trouble = match attempt.await {
+                Ok(()) => return Ok(()),
+                Err(SendTrouble::Final(failure)) => return Err(failure),
+                Err(SendTrouble::Away(failure, there)) if there && !self.repeatable() => {
+                    return Err(failure);
+                }
+                Err(SendTrouble::Away(failure, there)) => {
+                    if there {
+                        away_since = None;
+                        was_there = true;
+                    }
+                    failure
+                }
+            };
+            let news = away_since.is_none();
+            let since = *away_since.get_or_insert(if was_there { clock.now() } else { begun });
+            let most = if was_there { self.patience.to_come_again } else { self.patience.to_come };
+            let waited = Duration::from_micros(clock.now().since(since).as_micros());
+            if most.is_some_and(|most| waited >= most) {
+                return Err(trouble);
+            }
+            if news {
+                self.say_waiting(&trouble, most);
+            }
+            tokio::select! {
+                () = tokio::time::sleep(AGAIN_AFTER) => {}
+                () = signals.first() => return Err(stopped(&title)),
+            }
+        }
+    }
+
+    /// True for what can be read a second time.
+    fn repeatable(&self) -> bool {
+        self.offer.entries().iter().all(|entry| entry.length.is_some())
+    }
+
+    fn say_waiting(&self, trouble: &Failure, most: Option<Duration>) {
+        let most = most.map_or_else(String::new, |most| {
+            format!(", at most {}", length(most.as_secs().max(1)))
+        });
+        let fact = json!({ "event": "waiting", "why": trouble.what });
+        let what = &trouble.what;
+        // One that is started again without a word makes a new code.
+        let code = if self.code.is_some() { " with the same code" } else { "" };
+        self.reporter.tell(
+            &fact,
+            &format!("{what}\nwaiting for the receiver{code}{most}; Ctrl-C ends that"),
+        );
+    }
+
+    /// One attempt. The first one `announces` what is sent: while the receiver is away
+    /// the others are made every few seconds.
+    async fn once(
+        &self,
+        title: &str,
+        announces: bool,
+        signals: &mut Signals,
+    ) -> Result<(), SendTrouble> {
+        let (endpoint, peer, news) = tokio::select! {
+            reached = self.reach() => reached?,
+            () = signals.first() => return Err(stopped(title).into()),
+        };
+        let connection =
+            endpoint.connect(peer).map_err(|e| Failure::new(Exit::Network, e.to_string()))?;
+        let sender = TransferSender::over(connection).limited(self.rate.clone());
+        let mut tally =
+            TransferTally::new(self.reporter, self.offer.entries(), title.to_owned(), peer);
+        if announces {
+            self.announce((title, peer), &tally, &endpoint);
+        }
+        let outcome = tokio::select! {
+            outcome = sender.send(self.offer, self.code, |told: TransferProgress| tally.told("sent", told)) => {
+                outcome.map_err(|why| self.trouble(why, peer, tally.bytes(), &sender))
+            }
+            () = self.follow(news) => Ok(()), // It never ends.
+            () = signals.first() => {
+                sender.stop("stopped by the user").await;
+                Err(stopped(title).into())
+            }
+        };
+        tally.finish();
+        outcome?;
+        let relayed = self.via.as_ref().is_some_and(|via| via.relayed().is(peer));
+        let words =
+            TransferWords { event: "sent", verb: "sent to", relayed, verbose: self.verbose };
+        tally.result(words, Some(&endpoint.counters()));
+        if self.via.is_some() {
+            endpoint.end_visit().await.map_err(Failure::from)?;
+        }
+        endpoint.shutdown().await.map_err(Failure::from)?;
+        tally.incomplete().map_or(Ok(()), |failure| Err(failure.into()))
+    }
+
+    /// Finds the receiver, and binds a socket for it.
+    async fn reach(&self) -> Result<(Endpoint, SocketAddr, Option<MeetNews>), SendTrouble> {
+        let Some(via) = &self.via else {
+            let peer = match self.near {
+                Some(secret) => {
+                    near::find(secret).await.map_err(|why| SendTrouble::Away(why, false))?
+                }
+                None => resolve(self.to, &self.options).await?,
+            };
+            let options = enlarged(self.options.clone(), peer);
+            return Ok((bind_for(peer, self.from, options).await?, peer, None));
+        };
+        let elsewhere = (Ipv4Addr::UNSPECIFIED, 0).into(); // Not on this machine.
+        let endpoint = bind_any(self.from, enlarged(self.options.clone(), elsewhere)).await?;
+        let found = via.call(&endpoint, self.patience.to_come, self.reporter).await;
+        match found {
+            Ok(FoundPeer { peer, news, .. }) => Ok((endpoint, peer, Some(news))),
+            Err(failure) => {
+                leave(endpoint, AGAIN_AFTER).await;
+                Err(SendTrouble::Away(failure, false))
+            }
+        }
+    }
+
+    /// Tells when the path changes, for ever.
+    async fn follow(&self, news: Option<MeetNews>) {
+        if let (Some(via), Some(mut news)) = (&self.via, news) {
+            via.tell_moves(&mut news, self.reporter).await;
+        }
+        std::future::pending().await
+    }
+
+    fn announce(
+        &self,
+        (title, peer): (&str, SocketAddr),
+        tally: &TransferTally<'_>,
+        at: &Endpoint,
+    ) {
+        let fact = json!({
+            "event": "sending",
+            "name": title,
+            "files": tally.files(),
+            "to": peer,
+            "from": at.local_addr(),
+            "bytes": tally.bytes(),
+        });
+        let (_, size) = total(self.offer.entries());
+        let size = size.map_or_else(String::new, |size| format!(", {}", bytes(size)));
+        self.reporter.tell(&fact, &format!("sending {}{size} to {peer}", Shown(title)));
+    }
+
+    fn trouble(
+        &self,
+        why: SendFailure,
+        peer: SocketAddr,
+        length: Option<u64>,
+        sender: &TransferSender,
+    ) -> SendTrouble {
+        let there = sender.progress().acknowledged > 0;
+        let away =
+            matches!(why, SendFailure::Unanswered | SendFailure::Closed | SendFailure::Gone { .. });
+        let failure = failed(why, peer, length, sender);
+        if away { SendTrouble::Away(failure, there) } else { SendTrouble::Final(failure) }
+    }
+}
+
+fn stopped(title: &str) -> Failure {
+    Failure::new(Exit::Interrupted, format!("stopped before {} had arrived", Shown(title)))
+        .next("send it again: only what is missing travels")
+}
+
+/// Why it did not arrive, and what did.
+fn failed(
+    why: SendFailure,
+    peer: SocketAddr,
+    length: Option<u64>,
+    sender: &TransferSender,
+) -> Failure {
+    let of = length.map_or_else(String::new, |length| format!(" of {}", bytes(length)));
+    let there = bytes(sender.progress().acknowledged);
+    let again = "start the receiver again and send it again: only what is missing travels";
+    match why {
+        SendFailure::Unanswered => Failure::new(
+            Exit::Network,
+            format!("no receiver answers at {peer}"),
+        )
+        .next(format!(
+            "start `servent receive` there, and let UDP port {} through every firewall on the way",
+            peer.port()
+        )),
+        SendFailure::Closed => {
+            Failure::new(Exit::Network, format!("no receiver listens at UDP {peer}"))
+                .next("start `servent receive` there, or name the port it listens on")
+        }
+        SendFailure::Gone { why } => {
+            let what =
+                format!("the receiver at {peer} is gone: {why}; about {there}{of} had reached it");
+            Failure::new(Exit::Network, what).next(again)
+        }
+        SendFailure::Refused { begun: false, why } => {
+            Failure::new(Exit::Refused, format!("{peer} does not take it: {}", Shown(&why)))
+        }
+        SendFailure::Refused { begun: true, why } => {
+            let what = format!("{peer} could not keep it after about {there}{of}: {}", Shown(&why));
+            Failure::new(Exit::Refused, what)
+                .next("once that is mended there, send it again: only what is missing travels")
+        }
+        SendFailure::Full(why) => {
+            Failure::new(Exit::Disk, format!("there is no room at {peer}: {}", Shown(&why)))
+                .next("once there is room, send it again: only what is missing travels")
+        }
+        SendFailure::WrongCode => Failure::new(
+            Exit::Refused,
+            format!("the code is not that of {peer}, which took nothing"),
+        )
+        .next("look at the code that the receiver shows, and send it again"),
+        SendFailure::Read { path, why } => Failure::file("read", &path, &why),
+        SendFailure::Foreign => Failure::new(
+            Exit::Foreign,
+            format!("{peer} speaks, but not as `servent receive` of this version"),
+        )
+        .next("use the same version on both sides"),
+        other => Failure::new(Exit::Failed, other.to_string()),
+    }
+}

@@ -1,0 +1,192 @@
+//! What is shared, for others that cannot reach this machine: they find it through a
+//! meeting place, by a link that has a code in it.
+
+use std::io::{self, Write as _};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+use servent::driver::Handle;
+use servent::sys::OwnerOnly as _;
+use servent::transfer::{CarriedStreams, SecretDoor, TransferCode};
+use servent::unicast::{Endpoint, EndpointOptions, MeetingSecret};
+use servent_core::meet::door_address;
+use tokio::net::TcpStream;
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, sleep, sleep_until, timeout};
+
+use super::via::{FoundPeer, ViaPlace, bind_any, leave, split};
+use crate::cli::carry::code;
+use crate::cli::serve::share::told;
+use crate::config::Settings;
+use crate::exit::Failure;
+use crate::progress::{Reporter, Voice};
+
+/// What a link for `servent get` begins with.
+pub(crate) const SCHEME: &str = "meet://";
+/// The file of the code in the state folder: a link stays good when the servent is
+/// started again.
+const CODE: &str = "meeting-code";
+/// Visitors at once.
+const VISITORS: usize = 64;
+/// How long a visitor may take to say something.
+const HELLO: Duration = Duration::from_secs(10);
+/// How long the seats of a meeting stay taken after it: the next visitor comes then.
+const TURN: Duration = Duration::from_secs(8);
+/// The pause after a place did not answer; it doubles up to the second.
+const AGAIN: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(60));
+/// How long a visitor that is gone may take to acknowledge that.
+const GOODBYE: Duration = Duration::from_secs(2);
+
+/// Refuses what cannot be: a caller of a meeting speaks no TLS.
+pub(crate) fn check(settings: &Settings, tls: bool) -> Result<(), Failure> {
+    match settings.meet {
+        Some(_) if tls => Err(Failure::usage("a meeting place is not for what is shared by https")
+            .next("leave one of --meet and --tls out: with --meet everything is encrypted, too")),
+        _ => Ok(()),
+    }
+}
+
+/// Prints the link, if there is to be one.
+pub(crate) fn announce(voice: Voice, settings: &Settings) -> Result<(), Failure> {
+    let Some(place) = &settings.meet else { return Ok(()) };
+    let code = code_in(&settings.state)?;
+    split(&code)?;
+    let link = format!("{SCHEME}{code}@{place}/");
+    let fact = json!({ "event": "meeting", "link": link, "place": place });
+    told(voice, &fact, &format!("anywhere {link}"))
+}
+
+/// The code of the environment, or else that of the state folder, which is drawn once.
+fn code_in(state: &Path) -> Result<TransferCode, Failure> {
+    if let Some(code) = code::of_environment()? {
+        return Ok(code);
+    }
+    let file = state.join(CODE);
+    match std::fs::read_to_string(&file) {
+        Ok(text) => code::read(&text, &file.display().to_string()),
+        Err(why) if why.kind() == io::ErrorKind::NotFound => {
+            let code = code::random_to_meet()?;
+            let options =
+                std::fs::OpenOptions::new().write(true).create_new(true).private().open(&file);
+            let written = options.and_then(|mut out| writeln!(out, "{code}"));
+            written.map_err(|why| Failure::file("write", &file, &why))?;
+            Ok(code)
+        }
+        Err(why) => Err(Failure::file("read", &file, &why)),
+    }
+}
+
+/// Lets others find us as long as it is polled.
+pub(crate) async fn meet(name: String, state: PathBuf, handle: Handle, voice: Voice) {
+    let reporter = Reporter::new(voice, false);
+    let visitors = Arc::new(Semaphore::new(VISITORS));
+    let (mut door, mut pause) = (None, AGAIN.0);
+    loop {
+        let Ok(seat) = Arc::clone(&visitors).acquire_owned().await else { return };
+        match next((&name, &state), &mut door, &reporter).await {
+            Ok((visit, secret)) => {
+                pause = AGAIN.0;
+                let turn = Instant::now() + TURN;
+                let handle = handle.clone();
+                tokio::spawn(async move {
+                    visitor(visit, &secret, &handle).await;
+                    drop(seat);
+                });
+                sleep_until(turn).await;
+            }
+            Err(failure) => {
+                let fact = json!({ "event": "unmet", "why": failure.what });
+                reporter.tell(&fact, &failure.to_string());
+                sleep(pause).await;
+                pause = (pause * 2).min(AGAIN.1);
+            }
+        }
+    }
+}
+
+/// What all visits have in common: who is admitted, and the meeting.
+type MeetingDoor = (Arc<SecretDoor>, MeetingSecret);
+
+/// A visitor that was found: our socket for it alone, because a place relays between two
+/// addresses.
+type FoundVisitor = (Endpoint, FoundPeer);
+
+/// Waits for the next visitor. The code is read once.
+async fn next(
+    (name, state): (&str, &Path),
+    door: &mut Option<MeetingDoor>,
+    reporter: &Reporter,
+) -> Result<(FoundVisitor, Arc<SecretDoor>), Failure> {
+    let (secret, meeting) = match door {
+        Some(door) => door.clone(),
+        None => {
+            let (meeting, rest) = split(&code_in(state)?)?;
+            door.insert((Arc::new(SecretDoor::locked(rest)), meeting)).clone()
+        }
+    };
+    let place = ViaPlace::find(name, meeting).await?;
+    let endpoint = bind_any(None, EndpointOptions::default()).await?;
+    let waits = || reporter.fact(&json!({ "event": "at_place", "place": name }));
+    match place.one_caller(&endpoint, (waits, reporter)).await {
+        Ok(found) => Ok(((endpoint, found), secret)),
+        Err(failure) => {
+            let _ = endpoint.shutdown_within(GOODBYE).await; // It has nothing to say.
+            Err(failure)
+        }
+    }
+}
+
+/// Serves one visitor until it leaves.
+async fn visitor((endpoint, found): FoundVisitor, door: &SecretDoor, handle: &Handle) {
+    let FoundPeer { peer, relayed, news: _news } = found;
+    let name = if relayed { name_through(peer) } else { peer };
+    if let Ok(Some(connection)) = timeout(HELLO, endpoint.accept()).await {
+        match CarriedStreams::answer(connection, door).await {
+            Ok(streams) => {
+                let admit = |stream: TcpStream| admit(handle, stream, name);
+                let why = streams.run(Some(&admit)).await;
+                tracing::debug!(%name, %why, "a visitor has left");
+            }
+            Err(why) => tracing::info!(%name, %why, "a visitor is not admitted"),
+        }
+    }
+    leave(endpoint, GOODBYE).await;
+}
+
+/// What a visitor is called whose bytes pass through the place: an address that no host
+/// has (RFC 3849), so that none is dialed for it, and from as far away as can be, so
+/// that it can name no address of our network. One place is one owner.
+fn name_through(place: SocketAddr) -> SocketAddr {
+    const PREFIX: u128 = 0x2001_0db8;
+    let IpAddr::V6(ip) = door_address(place).ip() else { return place };
+    let bits = ip.to_bits() & (u128::MAX >> 32) | PREFIX << 96;
+    SocketAddr::new(Ipv6Addr::from_bits(bits).into(), place.port())
+}
+
+fn admit(handle: &Handle, stream: TcpStream, name: SocketAddr) {
+    let handle = handle.clone();
+    tokio::spawn(async move { handle.admit(stream, name).await });
+}
+
+#[cfg(test)]
+mod tests {
+    use servent_core::address::{may_dial, owner};
+
+    use super::*;
+
+    #[test]
+    fn a_visitor_through_the_place_names_no_address_of_our_network() {
+        for place in ["192.168.1.9:6349", "192.0.2.1:6349", "[2001:db8:7::1]:6349"] {
+            let name = name_through(place.parse().unwrap());
+            for near in ["192.168.1.5:8080", "127.0.0.1:8080", "[fd00::1]:8080"] {
+                assert!(!may_dial(near.parse().unwrap(), name.ip()), "{name} names {near}");
+            }
+        }
+        let owner = |place: &str| owner(name_through(place.parse().unwrap()).ip());
+        assert_eq!(owner("192.0.2.1:6349"), owner("192.0.2.1:7000"));
+        assert_ne!(owner("192.0.2.1:6349"), owner("192.0.2.2:6349"));
+    }
+}

@@ -1,0 +1,12 @@
+//! How the other side is found: a meeting place, the local network, a name with several
+//! addresses; and what this network lets through.
+
+pub(super) mod anywhere;
+pub(super) mod dial;
+pub(super) mod doctor;
+pub(super) mod lan;
+pub(super) mod map_port;
+pub(super) mod mdns;
+pub(super) mod meet;
+pub(super) mod near;
+pub(super) mod via;

@@ -1,0 +1,469 @@
+//! Finding the other side through a meeting place, for two who cannot reach each
+//! other (`--via`).
+
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Args;
+use serde_json::json;
+use servent::driver::host_and_port;
+use servent::resolve_host;
+use servent::transfer::TransferCode;
+use servent::unicast::{Endpoint, EndpointOptions, MEET_PORT, MeetNews, MeetingSecret};
+use servent_core::meet::{self, MeetFailure, MeetRefusal, MeetSide, NatMapping};
+use servent_core::node::MeetAnswer;
+use tokio::time::{Instant, sleep, sleep_until};
+
+use super::map_port::VisitPort;
+use crate::cli::Common;
+use crate::cli::carry::relayed::RelayedPeer;
+use crate::cli::carry::unicast::bind;
+use crate::exit::{Exit, Failure, error_text};
+use crate::progress::Reporter;
+
+/// How long a receiver that is not there yet may take, unless asked to wait longer.
+const ABSENT: Duration = Duration::from_secs(4);
+/// How long after a meeting its news still comes: all knocks, and a little more.
+const NEWS: Duration = Duration::from_secs(6);
+/// The pause before a listener looks for its place again.
+const AGAIN_AFTER: Duration = Duration::from_secs(2);
+
+/// Through which meeting place.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Options of the meeting place")]
+pub(crate) struct ViaArgs {
+    /// Find the other side through the meeting place there (`servent meet`): each
+    /// may be behind a router. Say the same on both sides.
+    #[arg(long, value_name = "HOST[:PORT]", conflicts_with_all = ["meet", "open"])]
+    via: Option<String>,
+    /// The same, through the place that the setting `via` names.
+    #[arg(long, conflicts_with = "open")]
+    meet: bool,
+    /// Find the other side in the local network, by the code alone. Say the same on both
+    /// sides.
+    #[arg(long, conflicts_with_all = ["via", "meet", "open"])]
+    pub(crate) lan: bool,
+    /// Ask the router to forward a port to us (UPnP, NAT-PMP or PCP): the other side
+    /// gets through then, whatever its own router does. It is given back at the end.
+    #[arg(long, conflicts_with_all = ["lan", "open"])]
+    map_port: bool,
+}
+
+impl ViaArgs {
+    /// The name of the place, if there is to be one.
+    pub(crate) fn name(&self, common: &Common) -> Result<Option<String>, Failure> {
+        if !self.meet {
+            if self.map_port && self.via.is_none() {
+                return Err(Failure::usage("--map-port is for two who meet")
+                    .next("name a meeting place: --via HOST"));
+            }
+            return Ok(self.via.clone());
+        }
+        match common.builder()?.finish()?.settings.via {
+            Some(via) => Ok(Some(via)),
+            None => Err(Failure::usage("--meet needs the setting `via`, and there is none")
+                .next("name the place with --via HOST, or in the configuration: via = \"HOST\"")),
+        }
+    }
+
+    /// A place of that name, and the port of the router if that is wished.
+    pub(crate) async fn place(
+        &self,
+        common: &Common,
+        name: &str,
+        secret: MeetingSecret,
+    ) -> Result<ViaPlace, Failure> {
+        let place = ViaPlace::find(name, secret).await?;
+        let settings = common.builder()?.finish()?.settings;
+        let lease = (self.map_port || settings.map_port).then_some(settings.map_port_for);
+        Ok(ViaPlace { port: VisitPort::new(lease), ..place })
+    }
+}
+
+/// A place, and a meeting there.
+#[derive(Debug, Clone)]
+pub(crate) struct ViaPlace {
+    /// As the user typed it.
+    name: String,
+    at: Vec<SocketAddr>,
+    secret: MeetingSecret,
+    /// Several callers may come; each waits for its turn.
+    in_turn: bool,
+    relayed: RelayedPeer,
+    /// What the router forwards to the socket that visits it.
+    port: VisitPort,
+}
+
+/// The other side, found.
+pub(crate) struct FoundPeer {
+    pub(crate) peer: SocketAddr,
+    /// Its datagrams pass through the place, at least at first.
+    pub(crate) relayed: bool,
+    pub(crate) news: MeetNews,
+}
+
+/// The part of a code that is for the meeting, and the one for the transfer.
+pub(crate) fn split(code: &TransferCode) -> Result<(MeetingSecret, TransferCode), Failure> {
+    let Some((meeting, rest)) = code.to_meet() else {
+        return Err(Failure::usage("this code is too short for a meeting place").next(
+            "two of its words are for the place, and the others have 8 letters at least: \
+             take the five words that the receiver shows",
+        ));
+    };
+    Ok((MeetingSecret::from_words(&meeting), rest))
+}
+
+/// The addresses of a place.
+pub(crate) async fn addresses(name: &str) -> Result<Vec<SocketAddr>, Failure> {
+    let (host, port) = match name.parse::<Ipv6Addr>() {
+        Ok(_) => (name, MEET_PORT),
+        Err(_) => host_and_port(name, MEET_PORT),
+    };
+    resolve_host(host, port).await.map_err(|e| {
+        Failure::new(Exit::Network, format!("cannot find {name}: {}", error_text(&e)))
+            .next("check the name of the meeting place and the network")
+    })
+}
+
+/// Options of an endpoint that meets others.
+pub(crate) fn meeting(options: EndpointOptions) -> EndpointOptions {
+    EndpointOptions { only: None, meet: Some(meet::Config::default()), ..options }
+}
+
+/// Binds any port of both families, or of IPv4 where there is no other.
+pub(crate) async fn bind_any(
+    from: Option<SocketAddr>,
+    options: EndpointOptions,
+) -> Result<Endpoint, Failure> {
+    let options = meeting(options);
+    if let Some(at) = from {
+        return bind(at, options).await;
+    }
+    match bind((Ipv6Addr::UNSPECIFIED, 0).into(), options.clone()).await {
+        Err(_) => bind((Ipv4Addr::UNSPECIFIED, 0).into(), options).await,
+        bound => bound,
+    }
+}
+
+/// Ends a visit, and the socket that it was for. Either may have ended.
+pub(crate) async fn leave(endpoint: Endpoint, limit: Duration) {
+    let _ = endpoint.end_visit().await;
+    let _ = endpoint.shutdown_within(limit).await;
+}
+
+impl ViaPlace {
+    pub(crate) async fn find(name: &str, secret: MeetingSecret) -> Result<Self, Failure> {
+        let at = addresses(name).await?;
+        let relayed = RelayedPeer::default();
+        let (name, in_turn, port) = (name.to_owned(), false, VisitPort::default());
+        Ok(Self { name, at, secret, in_turn, relayed, port })
+    }
+
+    /// The same for a listener to which several callers come.
+    pub(crate) fn in_turn(self) -> Self {
+        Self { in_turn: true, ..self }
+    }
+
+    /// Which peer is reached through the relay of the place.
+    pub(crate) const fn relayed(&self) -> &RelayedPeer {
+        &self.relayed
+    }
+
+    /// What the router forwards for it.
+    pub(crate) const fn port(&self) -> &VisitPort {
+        &self.port
+    }
+
+    /// Its name as the user typed it.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Finds the listener, for a caller. `patience`: how long the listener may take
+    /// to come; `None`: as long as it takes.
+    pub(crate) async fn call(
+        &self,
+        endpoint: &Endpoint,
+        patience: Option<Duration>,
+        reporter: &Reporter,
+    ) -> Result<FoundPeer, Failure> {
+        let mut news = self.visit(endpoint, MeetSide::Caller, reporter).await?;
+        let patience = patience.map(|patience| patience.max(ABSENT));
+        let until = patience.map(|patience| Instant::now() + patience);
+        let mut waits = false;
+        loop {
+            let late = async {
+                match until.filter(|_| waits) {
+                    Some(until) => sleep_until(until).await,
+                    None => std::future::pending().await,
+                }
+            };
+            let answer = tokio::select! {
+                answer = news.next() => answer,
+                () = late => return Err(self.absent()),
+            };
+            match answer {
+                None => return Err(Failure::new(Exit::Failed, "the endpoint has ended")),
+                Some(MeetAnswer::Waiting { .. }) => {
+                    waits = true;
+                    let fact =
+                        json!({ "event": "waiting", "why": "the receiver is not there yet" });
+                    let place = &self.name;
+                    reporter.tell(&fact, &format!("waiting for the receiver at {place}"));
+                }
+                Some(MeetAnswer::Met { peer, relayed, ours, theirs }) => {
+                    self.met((peer, relayed), (ours, theirs), reporter);
+                    return Ok(FoundPeer { peer, relayed, news });
+                }
+                Some(MeetAnswer::Failed { why, .. }) if self.is_taken(why, until) => {
+                    sleep(AGAIN_AFTER).await;
+                    news = self.visit(endpoint, MeetSide::Caller, reporter).await?;
+                }
+                Some(MeetAnswer::Failed { why, .. }) => return Err(self.failed(why)),
+                Some(
+                    MeetAnswer::Located { .. }
+                    | MeetAnswer::Moved { .. }
+                    | MeetAnswer::Spread { .. }
+                    | MeetAnswer::Elsewhere { .. },
+                ) => {}
+            }
+        }
+    }
+
+    /// Lets callers find us, one after the other, as long as it is polled. Ends when
+    /// the place does not answer at first, or refuses. `busy` says whether a transfer
+    /// is under way.
+    pub(crate) async fn listen(
+        self,
+        endpoint: Arc<Endpoint>,
+        reporter: Reporter,
+        busy: impl Fn() -> bool,
+    ) -> Failure {
+        let mut began = false;
+        loop {
+            let mut news = match self.visit(&endpoint, MeetSide::Listener, &reporter).await {
+                Ok(news) => news,
+                Err(failure) => return failure,
+            };
+            match self.heard(&mut news, &reporter, &mut began).await {
+                Ok(()) => {}
+                Err(why) if !began => return self.failed(why),
+                Err(why) => {
+                    let failure = self.failed(why);
+                    let fact = json!({ "event": "unmet", "why": failure.what });
+                    reporter.tell(&fact, &failure.to_string());
+                }
+            }
+            sleep(AGAIN_AFTER).await;
+            while busy() {
+                sleep(AGAIN_AFTER).await;
+            }
+        }
+    }
+
+    /// True when another caller has its turn, and there is time left for ours.
+    fn is_taken(&self, why: MeetFailure, until: Option<Instant>) -> bool {
+        let taken = MeetFailure::Refused { refusal: MeetRefusal::Taken };
+        self.in_turn && why == taken && until.is_none_or(|until| Instant::now() < until)
+    }
+
+    /// Waits for one caller. `waits` is called when the place has given us our seat.
+    pub(crate) async fn one_caller(
+        &self,
+        endpoint: &Endpoint,
+        (waits, reporter): (impl Fn(), &Reporter),
+    ) -> Result<FoundPeer, Failure> {
+        let mut news = self.visit(endpoint, MeetSide::Listener, reporter).await?;
+        loop {
+            match news.next().await {
+                None => return Err(Failure::new(Exit::Failed, "the endpoint has ended")),
+                Some(MeetAnswer::Waiting { .. }) => waits(),
+                Some(MeetAnswer::Met { peer, relayed, ours, theirs }) => {
+                    self.met((peer, relayed), (ours, theirs), reporter);
+                    return Ok(FoundPeer { peer, relayed, news });
+                }
+                Some(MeetAnswer::Failed { why, .. }) => return Err(self.failed(why)),
+                Some(
+                    MeetAnswer::Located { .. }
+                    | MeetAnswer::Moved { .. }
+                    | MeetAnswer::Spread { .. }
+                    | MeetAnswer::Elsewhere { .. },
+                ) => {}
+            }
+        }
+    }
+
+    /// Waits for a caller, and for the end of the news about it.
+    async fn heard(
+        &self,
+        news: &mut MeetNews,
+        reporter: &Reporter,
+        began: &mut bool,
+    ) -> Result<(), MeetFailure> {
+        loop {
+            match news.next().await {
+                Some(MeetAnswer::Waiting { .. }) => {
+                    if !*began {
+                        let place = &self.name;
+                        let fact = json!({ "event": "at_place", "place": place });
+                        reporter.tell(&fact, &format!("waiting at the meeting place {place}"));
+                    }
+                    *began = true;
+                }
+                Some(MeetAnswer::Met { peer, relayed, ours, theirs }) => {
+                    *began = true;
+                    self.met((peer, relayed), (ours, theirs), reporter);
+                    tokio::select! {
+                        () = self.tell_moves(news, reporter) => {}
+                        () = sleep(NEWS) => {}
+                    }
+                    return Ok(());
+                }
+                Some(MeetAnswer::Failed { why, .. }) => return Err(why),
+                Some(
+                    MeetAnswer::Located { .. }
+                    | MeetAnswer::Moved { .. }
+                    | MeetAnswer::Spread { .. }
+                    | MeetAnswer::Elsewhere { .. },
+                ) => {}
+                None => std::future::pending().await, // The endpoint's end is told elsewhere.
+            }
+        }
+    }
+
+    /// Notes how the bytes go, and says why (PA-15).
+    fn met(
+        &self,
+        (peer, relayed): (SocketAddr, bool),
+        (ours, theirs): (NatMapping, NatMapping),
+        reporter: &Reporter,
+    ) {
+        self.relayed.note(peer, relayed);
+        let kind = if relayed { "relayed" } else { "direct" };
+        let fact = json!({
+            "event": "path", "path": kind, "peer": peer, "ours": ours, "theirs": theirs,
+        });
+        let how = if relayed { "through the meeting place at first" } else { "direct" };
+        let (ours, theirs) = (router(ours), router(theirs));
+        reporter.tell(&fact, &format!("{how}: this side is {ours}, the other side is {theirs}"));
+    }
+
+    /// Tells when a relayed connection becomes a direct one, or that it stays relayed;
+    /// there is nothing more to tell then.
+    pub(crate) async fn tell_moves(&self, news: &mut MeetNews, reporter: &Reporter) {
+        loop {
+            match news.next().await {
+                Some(MeetAnswer::Moved { to, .. }) => {
+                    self.relayed.forget();
+                    let fact = json!({ "event": "path", "path": "direct", "peer": to });
+                    return reporter.tell(&fact, &format!("direct from now on, to {to}"));
+                }
+                Some(MeetAnswer::Failed { why, relayed: true }) => {
+                    let what = unmet("", why).what;
+                    let fact = json!({ "event": "path", "path": "relayed", "why": what });
+                    let sentence = format!("it stays with the meeting place: {what}");
+                    return reporter.tell(&fact, &sentence);
+                }
+                Some(_) => {}
+                None => std::future::pending().await,
+            }
+        }
+    }
+
+    async fn visit(
+        &self,
+        endpoint: &Endpoint,
+        side: MeetSide,
+        reporter: &Reporter,
+    ) -> Result<MeetNews, Failure> {
+        self.port.ask(endpoint, *reporter).await;
+        endpoint.visit(self.at.clone(), self.secret, side).await.map_err(Failure::from)
+    }
+
+    fn absent(&self) -> Failure {
+        let what = format!("the receiver has not come to the meeting place {}", self.name);
+        Failure::new(Exit::Network, what).next(
+            "start `servent receive --via` with the same place there, check the code, \
+             or wait for it: --wait",
+        )
+    }
+
+    fn failed(&self, why: MeetFailure) -> Failure {
+        unmet(&self.name, why)
+    }
+}
+
+/// Why two did not meet, and what would help (PA-15).
+pub(crate) fn unmet(name: &str, why: MeetFailure) -> Failure {
+    let failure = |what: String| Failure::new(Exit::Network, what);
+    match why {
+        MeetFailure::Silent => silent(name, &format!("; `servent doctor --via {name}` says more")),
+        MeetFailure::Refused { refusal: MeetRefusal::Taken } => {
+            failure(format!("at {name} another has this side of the meeting already"))
+                .next("take another code, or wait a minute if it was you")
+        }
+        MeetFailure::Refused { refusal } => {
+            failure(format!("{name} refuses: {refusal}")).next("wait a minute, and try again")
+        }
+        MeetFailure::Unreachable { ours, theirs } => failure(format!(
+            "there is no direct path: this side is {}, the other side is {}",
+            router(ours),
+            router(theirs)
+        ))
+        .next(
+            "a meeting place that relays would help (servent meet --relay 2M), or --map-port on \
+             one side, which asks the router there to let the other in",
+        ),
+    }
+}
+
+/// That no place answers, and what would help; `more` is said after it.
+pub(crate) fn silent(name: &str, more: &str) -> Failure {
+    let what = format!(
+        "no meeting place answers at {name}: it does not run there, or this network blocks UDP"
+    );
+    Failure::new(Exit::Network, what).next(format!(
+        "start `servent meet --relay 2M` there, which is reached over TCP too, or use a network \
+         that lets UDP out{more}"
+    ))
+}
+
+/// What stands before one side.
+pub(crate) const fn router(mapping: NatMapping) -> &'static str {
+    match mapping {
+        NatMapping::None => "behind no router that translates addresses",
+        NatMapping::Same => "behind a router that keeps its port",
+        NatMapping::Varies => "behind a router that gives every destination another port",
+        NatMapping::Unknown => "behind a router",
+        NatMapping::Blocked => "in a network that blocks UDP",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_code_for_a_meeting_has_words_for_both() {
+        let split = |text: &str| split(&TransferCode::typed(text).unwrap());
+        let (_, rest) = split("ocean-pepper-violin-garden-moon").unwrap();
+        assert_eq!(rest.to_string(), "violin-garden-moon");
+        assert!(split("ocean-pepper-sea").is_err());
+    }
+
+    #[test]
+    fn pa_15_every_failure_says_why_and_what_would_help() {
+        for why in [
+            MeetFailure::Silent,
+            MeetFailure::Refused { refusal: MeetRefusal::Taken },
+            MeetFailure::Refused { refusal: MeetRefusal::Full },
+            MeetFailure::Unreachable { ours: NatMapping::Varies, theirs: NatMapping::Same },
+        ] {
+            let failure = unmet("example.org", why);
+            assert!(failure.next.is_some(), "{failure}");
+        }
+        let why = MeetFailure::Unreachable { ours: NatMapping::Varies, theirs: NatMapping::Varies };
+        assert!(unmet("", why).to_string().contains("another port"));
+    }
+}
