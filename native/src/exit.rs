@@ -22,7 +22,7 @@ pub(crate) enum Exit {
     PortInUse = 6,
     /// No servent runs with this state folder, or one already does.
     Running = 7,
-    /// The state, the trace or the scenario cannot be understood.
+    /// The state, the trace, the scenario or the peer cannot be understood.
     Foreign = 8,
     /// The other side says no, or stops: every source refuses or has no such file (an
     /// HTTP status of 4xx), the code is wrong, a receiver does not want it.
@@ -44,7 +44,7 @@ Exit codes:
   5    not verified: bytes, trace, run or certificate are not what they should be
   6    the port is in use
   7    no servent runs with this state folder, or one already does
-  8    a state file, trace or scenario that cannot be understood
+  8    a state file, trace, scenario or peer that cannot be understood
   9    refused: the other side says no or stops: no such file, not for you, a wrong code
   10   in part: some files did not arrive, and were named
   130  stopped by the user before it was done";

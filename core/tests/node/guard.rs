@@ -4,7 +4,7 @@ use crate::node_support;
 
 use node_support::{Host, config, header, status};
 use servent_core::id::ConnId;
-use servent_core::node::{Config, ConnInput, ConnOutput, Input, Output};
+use servent_core::node::{Config, ConnInput, ConnOutput, HttpCommand, Input, NodeCommand, Output};
 use servent_core::queue;
 
 const RIGHT: &str = "Basic YWxpY2U6c2VjcmV0";
@@ -60,6 +60,23 @@ fn right_words_are_judged_once_and_what_was_asked_waits_for_that() {
     // No client gets in on the words of an earlier request.
     let plain = host.say(second, "GET / HTTP/1.1\r\nHost: x\r\n\r\n");
     assert_eq!(status(&plain), 401, "{plain}");
+}
+
+#[test]
+fn another_password_ends_what_the_old_one_let_in() {
+    let mut host = guarded();
+    let first = host.accept("9.9.9.9:1");
+    host.say(first, &get(RIGHT));
+    host.input(Input::Connection(first, ConnInput::Judged { good: true }));
+    assert_eq!(status(&host.heard(first)), 200);
+    let second = host.accept("9.9.9.9:2");
+    assert_eq!(host.say(second, &get(WRONG)), "");
+    host.input(Input::Command(NodeCommand::Http(HttpCommand::CheckAgain)));
+    // This answer is the old password's: the host is asked again.
+    host.input(Input::Connection(second, ConnInput::Judged { good: true }));
+    assert_eq!((host.heard(second).as_str(), asked(&host).len()), ("", 3));
+    let third = host.accept("9.9.9.9:3");
+    assert_eq!((host.say(third, &get(RIGHT)).as_str(), asked(&host).len()), ("", 4));
 }
 
 #[test]

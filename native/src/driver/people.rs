@@ -2,6 +2,7 @@
 //! or a /64 network of IPv6, counts as one.
 
 use std::collections::BTreeMap;
+use std::iter;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
 
@@ -31,8 +32,8 @@ impl Rates {
 /// The upload rates of all connections.
 #[derive(Debug)]
 pub(super) struct People {
-    /// The limit on all of them together.
-    all: Option<Arc<Pace>>,
+    /// The limit on all of them together; what runs keeps hold of it, and it may change.
+    all: Arc<Pace>,
     /// Bytes per second for each person.
     each: Option<u64>,
     conns: BTreeMap<ConnId, IpAddr>,
@@ -44,25 +45,20 @@ pub(super) struct People {
 impl People {
     /// From the bytes per second of all uploads together, and of each person.
     pub(super) fn new(all: Option<u64>, each: Option<u64>) -> Self {
-        let all = all.map(|rate| Arc::new(Pace::new(rate)));
-        Self { all, each, conns: BTreeMap::new(), here: BTreeMap::new() }
+        Self { all: Arc::new(Pace::of(all)), each, conns: BTreeMap::new(), here: BTreeMap::new() }
     }
 
     /// From now on the limits are these, for what runs too.
     pub(super) fn limit(&mut self, all: Option<u64>, each: Option<u64>) {
-        match &self.all {
-            Some(pace) => pace.set(all),
-            None => self.all = all.map(|rate| Arc::new(Pace::new(rate))),
-        }
+        self.all.set(all);
         self.each = each;
         self.here.values().for_each(|(pace, _)| pace.set(each));
     }
 
     /// A connection began.
     pub(super) fn came(&mut self, conn: ConnId, from: IpAddr) {
-        let Some(rate) = self.each else { return };
-        let who = person(from);
-        let fresh = || (Arc::new(Pace::new(rate)), 0);
+        let (who, each) = (person(from), self.each);
+        let fresh = || (Arc::new(Pace::of(each)), 0);
         self.here.entry(who).or_insert_with(fresh).1 += 1;
         self.conns.insert(conn, who);
     }
@@ -81,7 +77,7 @@ impl People {
     /// The rate limits that apply to an upload on a connection.
     pub(super) fn paces(&self, conn: ConnId) -> Paces {
         let own = self.conns.get(&conn).and_then(|who| self.here.get(who));
-        Paces(self.all.iter().chain(own.map(|(pace, _)| pace)).cloned().collect())
+        Paces(iter::once(&self.all).chain(own.map(|(pace, _)| pace)).cloned().collect())
     }
 }
 
@@ -107,14 +103,14 @@ mod tests {
         people.came(a, at("2001:db8::1"));
         people.came(b, at("2001:db8::2"));
         people.came(c, at("2001:db8:0:1::1"));
-        let rate = |people: &People, conn| Arc::clone(&people.paces(conn).0[0]);
+        let rate = |people: &People, conn| Arc::clone(&people.paces(conn).0[1]);
         assert!(Arc::ptr_eq(&rate(&people, a), &rate(&people, b)));
         assert!(!Arc::ptr_eq(&rate(&people, a), &rate(&people, c)));
         people.went(a);
-        assert_eq!(people.paces(b).0.len(), 1);
+        assert_eq!(people.paces(b).0.len(), 2);
         people.went(b);
         people.went(b);
-        assert_eq!((people.paces(b).0.len(), people.here.len()), (0, 1));
+        assert_eq!((people.paces(b).0.len(), people.here.len()), (1, 1));
     }
 
     #[test]
@@ -132,10 +128,17 @@ mod tests {
     }
 
     #[test]
-    fn without_a_limit_no_address_is_counted() {
-        let mut people = People::new(Some(9), None);
+    fn a_first_limit_holds_for_what_runs_without_one() {
+        let mut people = People::new(None, None);
         people.came(ConnId(2), "127.0.0.1".parse().unwrap());
-        assert_eq!((people.paces(ConnId(2)).0.len(), people.here.len()), (1, 0));
-        assert!(People::new(None, None).paces(ConnId(2)).is_free());
+        let running = people.paces(ConnId(2));
+        assert!(running.is_free());
+        people.limit(None, Some(1 << 20));
+        assert!(!running.is_free());
+        assert_eq!(running.chunk(1 << 30), (1 << 20) / 50);
+        people.limit(Some(1_000), None);
+        assert_eq!(running.chunk(1 << 30), 1_024);
+        people.limit(None, None);
+        assert!(running.is_free());
     }
 }

@@ -69,11 +69,16 @@ impl Shares {
     /// Checks for shares that were missing; returns a sentence for each still
     /// missing.
     pub(super) fn look_for_absent(&mut self) -> Vec<ScanWarning> {
-        let Self { present, absent, .. } = self;
+        let Self { present, named, absent } = self;
         let mut missing = Vec::new();
         absent.retain(|path| match Share::open(path) {
             Ok(share) => {
-                present.push(share);
+                // It was named as it was written, and is known by where it is.
+                let real = share.path();
+                named.iter_mut().filter(|it| *it == path).for_each(|it| it.clone_from(&real));
+                if present.iter().all(|it| it.path() != real) {
+                    present.push(share);
+                }
                 false
             }
             Err(why) => {
@@ -149,6 +154,23 @@ impl Shares {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_share_that_was_away_is_known_by_where_it_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let dir = dir.path().canonicalize().unwrap();
+        let (real, written) = (dir.join("disk"), dir.join("x/../disk"));
+        std::fs::create_dir(dir.join("x")).unwrap();
+        let mut shares = Shares::default();
+        assert_eq!(shares.configure(std::slice::from_ref(&written)).len(), 1, "it is away");
+        std::fs::create_dir(&real).unwrap();
+        assert!(shares.configure(&[written.clone(), written]).is_empty());
+        assert!(shares.look_for_absent().is_empty());
+        let paths = |shares: &Shares| shares.present().iter().map(Share::path).collect::<Vec<_>>();
+        assert_eq!(paths(&shares), [real], "once");
+        assert!(shares.configure(&[]).is_empty());
+        assert!(paths(&shares).is_empty(), "and no longer when it is not configured");
+    }
 
     #[test]
     fn other_shares_are_configured_and_those_that_were_added_stay() {

@@ -29,6 +29,11 @@ impl Pace {
         }
     }
 
+    /// A limit that may be set later; `None`: as fast as it goes.
+    pub(crate) fn of(rate: Option<u64>) -> Self {
+        Self::new(rate.unwrap_or(u64::MAX))
+    }
+
     /// From now on it is this; `None`: as fast as it goes.
     pub(crate) fn set(&self, rate: Option<u64>) {
         self.rate.store(rate.unwrap_or(u64::MAX).max(1), Ordering::Relaxed);
@@ -76,9 +81,9 @@ impl Rate {
 pub(crate) struct Paces(pub(crate) Vec<Arc<Pace>>);
 
 impl Paces {
-    /// True when there are none.
+    /// True when there are none now.
     pub(crate) fn is_free(&self) -> bool {
-        self.0.is_empty()
+        self.0.iter().all(|pace| pace.rate() == u64::MAX)
     }
 
     /// The largest chunk that suits all limits and `most`.

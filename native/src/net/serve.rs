@@ -71,11 +71,11 @@ impl Conn {
     ) -> Result<Result<(), StoreError>, ConnectionOver> {
         let (mut at, mut reported) = (part.start, 0);
         let mut watch = Stopwatch::start();
-        let chunk = pace.chunk(CHUNK);
         // A rate-limited transfer sends small chunks when they are due.
         let _whole_packets = pace.is_free().then(|| Cork::new(self.stream.tcp()));
         while at < part.end {
-            let most = chunk.min(part.end - at);
+            // The limits may change while it runs.
+            let most = pace.chunk(CHUNK).min(part.end - at);
             let sent = match self.stream.is_wrapped() {
                 true => self.copy(file, &mut at, most),
                 false => self.hand_over(file, &mut at, most),

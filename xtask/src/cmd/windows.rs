@@ -54,7 +54,11 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     fs::copy(paths::target().join(TARGET).join("dist/servent.exe"), &program)?;
     println!("{:>9} {}", fs::metadata(&program)?.len(), paths::shown(&program));
     if wine::find().is_some() {
-        let script = wine::script(&program, COMPILER)?;
+        // What lies in `dist` is given away: what wine lacks is put beside a copy.
+        let copy = paths::target().join("wine/servent.exe");
+        fs::create_dir_all(copy.with_file_name(""))?;
+        fs::copy(&program, &copy)?;
+        let script = wine::script(&copy, COMPILER)?;
         println!("under wine: {}", Tool::new(script).arg("--version").quiet()?.trim());
     }
     Ok(())

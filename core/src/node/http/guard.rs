@@ -19,13 +19,20 @@ const KNOWN: usize = 64;
 /// Which credentials are good.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Guard {
-    /// Credentials the host is checking.
-    judged: BTreeMap<ConnId, String>,
+    /// Credentials the host is checking; true: by a password that is another one now.
+    judged: BTreeMap<ConnId, (String, bool)>,
     /// Credentials that were found good.
     right: BTreeSet<String>,
 }
 
 impl Guard {
+    /// The host has another password: what was good under the old one, or is being
+    /// checked by it, counts for nothing.
+    pub(super) fn check_again(&mut self) {
+        self.right.clear();
+        self.judged.values_mut().for_each(|(_, outdated)| *outdated = true);
+    }
+
     /// Forgets a connection that is closed.
     pub(super) fn left(&mut self, conn: ConnId) {
         self.judged.remove(&conn);
@@ -67,10 +74,13 @@ impl Http {
             }
             return Passage::Waits;
         }
-        let words = String::from(words);
-        self.guard.judged.insert(conn, words.clone());
-        cx.fx.output(Output::Connection(conn, ConnOutput::Judge { words }));
+        self.judge(cx, conn, String::from(words));
         Passage::Waits
+    }
+
+    fn judge(&mut self, cx: &mut NodeCx<'_>, conn: ConnId, words: String) {
+        self.guard.judged.insert(conn, (words.clone(), false));
+        cx.fx.output(Output::Connection(conn, ConnOutput::Judge { words }));
     }
 
     /// The host has checked the credentials of a request. If they are good, it is
@@ -81,7 +91,10 @@ impl Http {
         conn: ConnId,
         good: bool,
     ) {
-        let Some(words) = self.guard.judged.remove(&conn) else { return };
+        let Some((words, outdated)) = self.guard.judged.remove(&conn) else { return };
+        if outdated {
+            return self.judge(cx, conn, words);
+        }
         if good {
             if self.guard.right.len() >= KNOWN {
                 self.guard.right.clear();

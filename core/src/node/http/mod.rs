@@ -137,6 +137,7 @@ impl Service for Http {
             }
             HttpCommand::Slots { slots } => self.feed(cx, server::Input::Slots(slots)),
             HttpCommand::Policy { policy } => self.feed(cx, server::Input::Policy(policy)),
+            HttpCommand::CheckAgain => self.guard.check_again(),
         }
     }
 

@@ -91,6 +91,8 @@ pub enum HttpCommand {
     Slots { slots: u32 },
     /// Tell clients in the queue by this rule when to ask, from now on.
     Policy { policy: QueuePolicy },
+    /// The host has another password: credentials that were good are checked again.
+    CheckAgain,
 }
 
 /// What a user can command about the overlay.

@@ -36,7 +36,7 @@
 //!
 //! **Held requests.** An adaptive server holds back its answer to a client
 //! among the first `sync_places` that waits for it: the client is present and
-//! gets the slot the instant it is free (QA-3; `holds`). When the next client
+//! gets the slot the instant it is free (QA-3; `parked`). When the next client
 //! is not held and gave a callback address, it is called shortly before its
 //! slot is expected, or when the slot is free (QA-2; `call_back`).
 //!
@@ -81,7 +81,7 @@
 //! `places` finds entries by id, connection and address, using `index`; `line`
 //! keeps their order, using `sums`; `wheel` their deadlines; `claims` and
 //! `turns` reserve slots for clients; `shares` counts the slots of each
-//! address; `holds` keeps the requests that are held; `throttle` limits
+//! address; `parked` keeps the requests that are held; `throttle` limits
 //! addresses that ask too often; `rate` and `estimate` estimate when a slot may
 //! come. `request`, `slots`, `absence`, `restore` and `release` are the rules.
 

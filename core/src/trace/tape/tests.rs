@@ -175,7 +175,8 @@ fn next_http_command(command: &HttpCommand) -> Option<HttpCommand> {
     Some(match command {
         C::Giv { .. } => C::Slots { slots: 4 },
         C::Slots { .. } => C::Policy { policy: QueuePolicy::Adaptive },
-        C::Policy { .. } => return None,
+        C::Policy { .. } => C::CheckAgain,
+        C::CheckAgain => return None,
     })
 }
 

@@ -50,6 +50,8 @@ const BYTES: u64 = 32 << 20;
 const LASTS: Duration = Duration::from_secs(2);
 /// About as many bytes are around each file in an archive.
 const AROUND: u64 = 1_024;
+/// The most it takes: a long name has blocks of its own.
+const AROUND_MOST: u64 = 16 << 10;
 
 /// Files that follow each other in the server's list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -353,7 +355,11 @@ fn unpack(
 ) -> Vec<(String, u64)> {
     let wanted: BTreeMap<&str, KnownFile> =
         range.files.iter().map(|(path, known)| (&path[..], *known)).collect();
-    let data = fs::read(archive).unwrap_or_default();
+    // A server may send more than it was asked for, or pack it: what is larger than the
+    // files can make it is not looked at.
+    let most = range.bytes + range.files.len() as u64 * AROUND_MOST + AROUND;
+    let fits = fs::metadata(archive).is_ok_and(|about| about.len() <= most);
+    let data = if fits { fs::read(archive).unwrap_or_default() } else { Vec::new() };
     let _ = fs::remove_file(archive); // Its folder goes at the end in any case.
     let mut tree = LocalTree { to, plain: BTreeSet::new() };
     let mut stored = Vec::new();

@@ -8,7 +8,7 @@ use servent_core::time::{self, Instant};
 use servent_core::wire::http::HttpDate;
 
 use super::share::told;
-use crate::progress::Voice;
+use crate::progress::{Voice, count};
 
 /// How often its files are looked at.
 const LOOK: Duration = Duration::from_secs(20);
@@ -24,29 +24,26 @@ pub(crate) async fn follow(identity: Identity, voice: Voice) {
     loop {
         tick.tick().await;
         let renewed = tokio::task::block_in_place(|| identity.renew());
-        let (fact, text) = match renewed {
-            Ok(false) => {
-                broken.clear();
-                match end(&identity).filter(|_| told_of_end != Some(identity.ends())) {
-                    Some(end) => {
-                        told_of_end = Some(identity.ends());
-                        end
-                    }
-                    None => continue,
-                }
-            }
+        let said = match renewed {
             Ok(true) => {
                 broken.clear();
-                renewal(&identity)
+                Some(renewal(&identity))
             }
             // Half of a pair may be written by now: it is looked at again.
-            Err(why) if broken == why.to_string() => continue,
-            Err(why) => {
+            Err(why) if broken != why.to_string() => {
                 broken = why.to_string();
                 let text = format!("the certificate is not renewed, the old one is served: {why}");
-                (json!({ "event": "identity_kept", "why": broken }), text)
+                Some((json!({ "event": "identity_kept", "why": broken }), text))
+            }
+            as_before => {
+                if as_before.is_ok() {
+                    broken.clear();
+                }
+                let ends = Some(identity.ends());
+                end(&identity).filter(|_| std::mem::replace(&mut told_of_end, ends) != ends)
             }
         };
+        let Some((fact, text)) = said else { continue };
         // A closed pipe does not stop the servent.
         let _ = told(voice, &fact, &text);
     }
@@ -73,7 +70,8 @@ pub(crate) fn ending(now: Instant, ends: Instant) -> Option<String> {
     match left.as_secs() {
         0 => Some(format!("the certificate has ended: {date} UTC; no client trusts it any more")),
         _ if left >= SOON => None,
-        left => Some(format!("the certificate ends in {} days: {date} UTC", left / DAY)),
+        left if left < DAY => Some(format!("the certificate ends within a day: {date} UTC")),
+        left => Some(format!("the certificate ends in {}: {date} UTC", count(left / DAY, "day"))),
     }
 }
 

@@ -67,8 +67,12 @@ impl<'a> Service<'a> {
             tokio::select! {
                 () = signals.first() => return Ok(()),
                 ended = handle.ended() => return ended,
-                // A closed pipe does not stop it; if it has ended, that is seen next.
-                () = hangup(self.hangups.as_mut()) => drop(self.reload(handle).await),
+                () = hangup(self.hangups.as_mut()) => tokio::select! {
+                    // New shares are scanned, which may take long.
+                    () = signals.first() => return Ok(()),
+                    // A closed pipe does not stop it; if it has ended, that is seen next.
+                    done = self.reload(handle) => drop(done),
+                },
             }
         }
     }
@@ -99,6 +103,8 @@ impl<'a> Service<'a> {
             match password(&config.settings) {
                 Ok(Some(new)) => {
                     handle.change(SettingChange::Password(new)).await?;
+                    // After it: what the old one let in is checked by the new one.
+                    handle.command(NodeCommand::Http(HttpCommand::CheckAgain)).await?;
                     taken.push("password_file".into());
                     restart.retain(|key| key != "password_file");
                 }

@@ -53,7 +53,7 @@ pub fn machine_name() -> Option<String> {
 /// or it is not known.
 #[must_use]
 pub fn gateway() -> Option<IpAddr> {
-    gateway_in(&std::fs::read_to_string("/proc/net/route").ok()?)
+    gateway_in(&std::fs::read_to_string("/proc/self/net/route").ok()?)
 }
 
 /// The same in the kernel's table: interface, destination and gateway in hexadecimal

@@ -4,9 +4,9 @@ import { ms, plural } from '#lab/strings/es/words.js';
 
 /** @import { Args, Sentences } from '#lab/strings/es/words.js' */
 
-/** `5` or `5 bis 8`. @param {Args} a */
+/** `5` or `5 a 8`. @param {Args} a */
 const range = (a) => (a.from === a.to ? `${count(a.from)}` : `${count(a.from)} a ${count(a.to)}`);
-/** `Nachricht 5` or `Nachrichten 5 bis 8`. @param {Args} a */
+/** `el mensaje 5` or `los mensajes 5 a 8`. @param {Args} a */
 const messages = (a) => (a.from === a.to ? `el mensaje ${count(a.from)}` : `los mensajes ${range(a)}`);
 /** A rate. @param {number|null} each bytes a second */
 const rate = (each) => (each === null ? 'tanto como permite la ventana' : each < 125e3 ? `${Math.round(each / 125)} kbit/s` : `${fixed(each / 125e3, 1)} Mbit/s`);

@@ -4,9 +4,9 @@ import { ms, plural } from '#lab/strings/fr/words.js';
 
 /** @import { Args, Sentences } from '#lab/strings/fr/words.js' */
 
-/** `5` or `5 bis 8`. @param {Args} a */
+/** `5` or `5 à 8`. @param {Args} a */
 const range = (a) => (a.from === a.to ? `${count(a.from)}` : `${count(a.from)} à ${count(a.to)}`);
-/** `Nachricht 5` or `Nachrichten 5 bis 8`. @param {Args} a */
+/** `le message 5` or `les messages 5 à 8`. @param {Args} a */
 const messages = (a) => (a.from === a.to ? `le message ${count(a.from)}` : `les messages ${range(a)}`);
 /** A rate. @param {number|null} each bytes a second */
 const rate = (each) => (each === null ? 'autant que la fenêtre le permet' : each < 125e3 ? `${Math.round(each / 125)} kbit/s` : `${fixed(each / 125e3, 1)} Mbit/s`);

@@ -15,8 +15,8 @@ use servent::sys::gateway;
 
 use super::{PortProtocol, PortWish};
 
-/// How long a router of this network may take to answer by PCP, at first; once more
-/// with twice that.
+/// How long a router of this network may take to answer by PCP, at first; then
+/// twice more, each time with twice that.
 const DATAGRAM: Duration = Duration::from_millis(300);
 /// How long the search for a router that speaks UPnP takes.
 const SEARCH: Duration = Duration::from_secs(3);
@@ -53,7 +53,7 @@ impl RouterPort {
         let port = NonZeroU16::new(wish.port).ok_or("there is no port 0")?;
         let timeout_config = Some(TimeoutConfig {
             initial_timeout: DATAGRAM,
-            max_retries: 1,
+            max_retries: 2,
             max_retry_timeout: None,
         });
         let options = PortMappingOptions {
