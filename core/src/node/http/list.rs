@@ -100,7 +100,7 @@ mod tests {
     #[test]
     fn every_file_below_is_in_it_once() {
         let mut c = Catalog::default();
-        for n in 0..5_000 {
+        for n in 0..12_000 {
             let name = alloc::format!("m/{}/file {n}", n % 7);
             let (index, key) = (FileIndex(n), FileKey(n.into()));
             c.put(FileInfo {
@@ -126,11 +126,11 @@ mod tests {
             let Some(more) = text.lines().find_map(|line| line.strip_prefix(NEXT)) else { break };
             next = wanted(more.strip_prefix("http://h:1/m/?").unwrap()).unwrap();
         }
-        assert_eq!((lines.len(), lists), (5_000, 2));
+        assert_eq!((lines.len(), lists), (12_000, 2));
         assert_eq!(lines[0], "http://h:1/m/0/file%200");
         lines.sort();
         lines.dedup();
-        assert_eq!(lines.len(), 5_000);
+        assert_eq!(lines.len(), 12_000);
         assert_eq!(wanted("q=list"), None);
         assert_eq!(wanted("list"), Some(WantedList::default()));
     }

@@ -79,9 +79,10 @@ fn lessons(stage: &mut Stage) {
     stage.does("servent lesson events mine.toml");
     let lost = stage.does("servent lesson events mine.toml --step 6 --seed 9 | grep queue.lost");
     assert!(lost.contains("queue.lost"));
-    for line in ["servent lesson check mine.toml", "servent lesson check mine.toml --seeds 1000"] {
-        shortened(stage, line);
-    }
+    // Hundreds of seeds are minutes on a busy machine.
+    let check = stage.says("servent lesson check mine.toml");
+    stage.here.does(&format!("{check} --seeds 30"));
+    shortened(stage, "servent lesson check mine.toml --seeds 1000");
     for line in
         ["servent lesson pack mine.toml", "servent lesson pack cut-the-wire --out week-3.zip"]
     {
