@@ -45,7 +45,12 @@ pub(super) struct People {
 impl People {
     /// From the bytes per second of all uploads together, and of each person.
     pub(super) fn new(all: Option<u64>, each: Option<u64>) -> Self {
-        Self { all: Arc::new(Pace::of(all)), each, conns: BTreeMap::new(), here: BTreeMap::new() }
+        Self {
+            all: Arc::new(Pace::limited(all)),
+            each,
+            conns: BTreeMap::new(),
+            here: BTreeMap::new(),
+        }
     }
 
     /// From now on the limits are these, for what runs too.
@@ -58,7 +63,7 @@ impl People {
     /// A connection began.
     pub(super) fn came(&mut self, conn: ConnId, from: IpAddr) {
         let (who, each) = (person(from), self.each);
-        let fresh = || (Arc::new(Pace::of(each)), 0);
+        let fresh = || (Arc::new(Pace::limited(each)), 0);
         self.here.entry(who).or_insert_with(fresh).1 += 1;
         self.conns.insert(conn, who);
     }

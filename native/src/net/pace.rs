@@ -30,7 +30,7 @@ impl Pace {
     }
 
     /// A limit that may be set later; `None`: as fast as it goes.
-    pub(crate) fn of(rate: Option<u64>) -> Self {
+    pub(crate) fn limited(rate: Option<u64>) -> Self {
         Self::new(rate.unwrap_or(u64::MAX))
     }
 
