@@ -237,9 +237,10 @@ class ServentLab extends HTMLElement {
       location.reload();
     };
     const now = language();
-    const label = `${t('tool.language')}: ${LANGUAGES[now] ?? now}`;
+    // It is named by what is seen, for a person who says it aloud; the rest describes it.
+    const title = `${t('tool.language')}: ${LANGUAGES[now] ?? now}`;
     const items = Object.entries(LANGUAGES).map(([id, text]) => ({ text, lang: id, chosen: id === now, run: () => change(id) }));
-    return el('button', { class: 'button plain language', type: 'button', 'aria-haspopup': 'menu', 'aria-label': label, title: label, data: { tool: 'language' }, on: { click: (/** @type {any} */ e) => openMenu(e.currentTarget, t('tool.language'), items) } }, now.toUpperCase());
+    return el('button', { class: 'button plain language', type: 'button', 'aria-haspopup': 'menu', title, data: { tool: 'language' }, on: { click: (/** @type {any} */ e) => openMenu(e.currentTarget, t('tool.language'), items) } }, now.toUpperCase());
   }
 
   /** A servent in this page, beside the lab. */
