@@ -4,6 +4,7 @@
  */
 import { el } from '#lab/dom.js';
 import { csvOf } from '#lab/lesson/commits.js';
+import { printSheet, saveTable } from '#lab/lesson/paper.js';
 import { t } from '#lab/strings.js';
 import { recall, remember } from '#lab/theme.js';
 
@@ -39,24 +40,14 @@ export function answersBar() {
   if (!all.length) return null;
   const bar = el('div', { class: 'answers' }, el('p', { text: t('answers.text', { n: all.length }) }));
   const button = (/** @type {string} */ key, /** @type {() => void} */ run) => el('button', { class: 'button small', type: 'button', text: t(key), data: { answers: key }, on: { click: run } });
-  bar.append(button('answers.csv', () => save(csvOf(all))), button('answers.print', () => printed(all)), button('answers.forget', () => { forgetAnswers(); bar.remove(); }));
+  bar.append(button('answers.csv', () => saveTable('answers.csv', csvOf(all))), button('answers.print', () => printed(all)), button('answers.forget', () => { forgetAnswers(); bar.remove(); }));
   return bar;
-}
-
-/** @param {string} text */
-function save(text) {
-  const address = URL.createObjectURL(new Blob([text], { type: 'text/csv' }));
-  el('a', { href: address, download: 'answers.csv' }).click();
-  setTimeout(() => URL.revokeObjectURL(address), 1000);
 }
 
 /** @param {Answer[]} all */
 function printed(all) {
-  document.querySelector('.worksheet')?.remove();
   const row = (/** @type {Answer} */ one) => el('tr', {}, ...[new Date(one.at).toLocaleString(document.documentElement.lang), one.title, String(one.step), one.said, t(one.right ? 'answers.right' : 'answers.wrong'), String(one.attempt), String(one.seconds)].map((text) => el('td', { text })));
   const sheet = el('article', { class: 'worksheet' }, el('header', {}, el('h1', { text: t('answers.title') })),
     el('table', { class: 'answers-table' }, el('thead', {}, el('tr', {}, ...['at', 'lesson', 'step', 'said', 'right', 'attempt', 'seconds'].map((name) => el('th', { text: t(`answers.col.${name}`) })))), el('tbody', {}, ...all.map(row))));
-  document.body.append(sheet);
-  addEventListener('afterprint', () => sheet.remove(), { once: true });
-  print();
+  printSheet(sheet);
 }

@@ -19,7 +19,10 @@ function cell(value) {
   return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
+/** A table that every spreadsheet reads. @param {readonly string[]} columns @param {Record<string, any>[]} rows */
+export const csv = (columns, rows) => [columns.join(','), ...rows.map((row) => columns.map((name) => cell(row[name])).join(','))].map((line) => `${line}\r\n`).join('');
+
 const COLUMNS = /** @type {const} */ (['at', 'lesson', 'title', 'step', 'kind', 'said', 'right', 'attempt', 'seconds']);
 
 /** A table that every spreadsheet reads. @param {Answer[]} all */
-export const csvOf = (all) => [COLUMNS.join(','), ...all.map((one) => COLUMNS.map((name) => cell(one[name])).join(','))].map((line) => `${line}\r\n`).join('');
+export const csvOf = (all) => csv(COLUMNS, all);

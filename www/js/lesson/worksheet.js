@@ -5,6 +5,7 @@
  */
 import { el } from '#lab/dom.js';
 import { clock } from '#lab/format.js';
+import { printSheet } from '#lab/lesson/paper.js';
 import { marked, worded } from '#lab/lesson/tasks.js';
 import { t } from '#lab/strings.js';
 import { drawing } from '#lab/open/picture.js';
@@ -16,13 +17,7 @@ import { drawing } from '#lab/open/picture.js';
 const SCREEN_ONLY = ['free', 'reveal'];
 
 /** Prints the sheet of a lesson. @param {Classroom} room @param {boolean} answers */
-export function printWorksheet(room, answers) {
-  document.querySelector('.worksheet')?.remove();
-  const sheet = worksheet(room, answers);
-  document.body.append(sheet);
-  addEventListener('afterprint', () => sheet.remove(), { once: true });
-  print();
-}
+export const printWorksheet = (room, answers) => printSheet(worksheet(room, answers));
 
 /** @param {Classroom} room @param {boolean} answers */
 export function worksheet({ lesson, view, session }, answers) {

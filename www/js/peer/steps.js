@@ -2,6 +2,7 @@
 import { el } from '#lab/dom.js';
 import { language } from '#lab/language.js';
 import { marked } from '#lab/lesson/tasks.js';
+import { roundsOf } from '#lab/peer/commits.js';
 import { t } from '#lab/strings.js';
 import { Groups } from '#servent';
 
@@ -19,16 +20,6 @@ export function lessonOf(id) {
 
 /** @param {string} text */
 export const paragraphs = (text) => text.split('\n').filter(Boolean).map((line) => el('p', {}, ...marked(line)));
-
-/** The steps in which the question of this one was asked. @param {any} lesson @param {number} step */
-function roundsOf(lesson, step) {
-  const before = lesson.steps.map((/** @type {any} */ one, /** @type {number} */ n) => ({ kind: one.do, n }));
-  const kind = before[step].kind;
-  if (kind === 'observe') return [step];
-  const first = before.findLast((/** @type {any} */ one) => one.kind === 'predict' && one.n <= step);
-  const again = before.find((/** @type {any} */ one) => one.kind === 'again' && one.n > (first?.n ?? 0));
-  return [first?.n, again?.n].filter((n) => n !== undefined);
-}
 
 /** How many chose what, and what happened, for all that was asked up to a step. @param {any} lesson @param {Going} going @param {number} step */
 export function tallies(lesson, going, step) {

@@ -2,6 +2,8 @@
 import { el, fill } from '#lab/dom.js';
 import { language } from '#lab/language.js';
 import { load } from '#lab/core.js';
+import { answersButtons } from '#lab/peer/answers.js';
+import { Pseudonyms } from '#lab/peer/commits.js';
 import { hueOf } from '#lab/peer/names.js';
 import { SILENT_S } from '#lab/peer/present.js';
 import { lessonOf, paragraphs, tallies } from '#lab/peer/steps.js';
@@ -26,6 +28,7 @@ export class Teaching {
     load().then(() => { this.ready = true; this.#shown = ''; });
   }
   ready = false;
+  pseudonyms = new Pseudonyms();
 
   /** @param {{pages: Page[], lesson: any}} told */
   show({ pages, lesson: going }) {
@@ -62,6 +65,7 @@ export class Teaching {
       ...tallies(lesson, going, step),
       el('div', { class: 'host-form' }, this.#button('lesson.back', { step: step - 1 }, { off: step === 0 }), this.#button('lesson.next', { step: step + 1 }, { primary: true, off: last }),
         this.#button(own ? 'host.pace.host' : 'host.pace.own', { own_pace: !own }), explains ? this.#button('host.count', 'count') : null, this.#button('host.lesson.end', { lesson: null })),
+      explains ? el('div', { class: 'host-form' }, ...answersButtons(lesson, going, () => this.pseudonyms.drawn(going.run, pages))) : null,
       one.do === 'debrief' ? el('div', { class: 'host-form' }, this.#look('host.debrief', (tape) => tape), going.id === LINE ? this.#look('host.arrivals', (tape) => this.#arrivals(tape, going.since)) : null) : null,
     ].filter(Boolean);
   }

@@ -160,6 +160,18 @@ for (const name of BROWSERS) {
       assert.equal(lesson.facts.unheard, 0, JSON.stringify(lesson.facts));
       assert.equal(lesson.truth[1], 2, 'every page has heard the question');
       assert.equal(all.filter((/** @type {any} */ page) => page.wrong_twice).length, 0);
+      // What the host takes away counts what was believed, and names no person.
+      await host.waitForSelector('[data-teach="host.answers.print"]');
+      const sheet = await host.evaluate(() => {
+        globalThis.print = () => {};
+        /** @type {HTMLElement} */ (document.querySelector('[data-teach="host.answers.print"]')).click();
+        const paper = /** @type {HTMLElement} */ (document.querySelector('.worksheet'));
+        paper.remove();
+        return { text: paper.textContent ?? '', counts: [...paper.querySelectorAll('section:first-of-type tbody tr')].map((row) => [...row.querySelectorAll('td')].slice(2).map((n) => n.textContent).join('/')) };
+      });
+      assert.deepEqual(sheet.counts, ['1/0', '0/0', '2/2']);
+      assert.match(sheet.text, /Person 3/);
+      for (const page of all) assert.ok(!sheet.text.includes(page.name), page.name);
       await pages[0].bringToFront();
       await says(pages[0], 'This happened: All of them.');
       await press(host, 'lesson.next', 7);
