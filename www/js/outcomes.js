@@ -30,12 +30,12 @@ export class Outcomes {
     if (session.clock.playing && performance.now() < this.#due) return;
     this.#due = performance.now() + READ_MS;
     const rows = session.view.outcomes(run);
-    if (node.childElementCount !== rows.length) node.replaceChildren(...rows.map(([key]) => el('div', { data: { outcome: key } }, el('dt', { text: t(`outcome.${key}`) }), el('dd', {}))));
+    if (node.childElementCount !== rows.length) node.replaceChildren(...rows.map(([key]) => el('div', { data: { outcome: key } }, el('dt', {}), el('dd', {}))));
     rows.forEach(([key, value], i) => {
       const row = node.children[i];
       setAttr(row, 'data-outcome', key);
       setAttr(row, 'title', t(`outcome.${key}.long`));
-      setText(row.firstChild, t(`outcome.${key}`));
+      setText(row.firstChild, t(`outcome.${key}`, { n: value === '1' ? 1 : 0 }));
       if (row.lastChild?.textContent === value) return;
       setText(row.lastChild, value);
       keep(/** @type {HTMLElement} */ (row));

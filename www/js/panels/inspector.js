@@ -80,7 +80,7 @@ export class LabInspector extends HTMLElement {
     const body = Object.values(record.event)[0];
     const rule = why ? reason(why.key, { ...body, ...why.args }) : '';
     fill(this.event, head,
-      el('p', { class: 'sentence' }, el('time', { text: clock(record.at - run.origin) }), tell(record)),
+      el('p', { class: 'sentence' }, el('time', { text: [clock(record.at - run.origin), run.side || run.way].filter(Boolean).join(' · ') }), tell(record)),
       this.#rule(rule, why, this.#numbers(record.seq, run)),
       this.#chain(record, run),
       session.clock.playing || session.selection.arrow !== undefined ? null : questionsOf(session));

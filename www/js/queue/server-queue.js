@@ -56,7 +56,8 @@ export class ServerQueue extends HTMLElement {
     this.replaceChildren(
       el('div', {}, el('div', { class: 'queue-title' }, this.heading, this.which, this.figures), this.outcomes.node, this.tabs),
       el('div', { class: 'lanes' }, ...LANES.map((id) => this.#lanes[id].node)), this.tray.node, overlay);
-    this.#showLane('slots');
+    // The line is what a queue is about.
+    this.#showLane('sync');
     session.addEventListener('lesson', () => {
       this.#about = session.lesson?.names ?? [];
       redraw();

@@ -1,6 +1,6 @@
 /** The signs of the network, explained: below the picture, and in the sheet of keys. */
 import { el, svg } from '#lab/dom.js';
-import { t } from '#lab/strings.js';
+import { known, t } from '#lab/strings.js';
 
 /** Paths in a box of 24 by 12; those with a stroke are lines. @type {Record<string, string>} */
 const PATHS = {
@@ -31,8 +31,8 @@ function sample(kind) {
 /** @param {string} kind */
 const sign = (kind) => el('li', {}, sample(kind), t(`sign.${kind}`));
 
-/** A line below the picture. */
-export const legend = () => el('ul', { class: 'routing-legend', 'aria-label': t('keys.signs') }, ...['query', 'hit', 'push', 'ping', 'lost', 'tree', 'twice', 'back'].map(sign));
+/** A line below the picture; what marks a node is said shorter there. */
+export const legend = () => el('ul', { class: 'routing-legend', 'aria-label': t('keys.signs') }, ...['asks', 'shares', 'query', 'hit', 'push', 'ping', 'lost', 'tree', 'twice', 'back'].map((kind) => el('li', {}, sample(kind), t(known(`legend.${kind}`) ? `legend.${kind}` : `sign.${kind}`))));
 
 /** All of them, with words, for the sheet of keys. */
 export const signs = () => [

@@ -25,6 +25,8 @@ const REST_MS = 140;
 const LINGER = 2.6;
 /** So many drops have their reason beside them. */
 const WORDS = 5;
+/** Above or below a thing they stand so much farther from it than beside it, in pixels. */
+const ABOVE_PX = 6;
 /** So many prevented connections are shown at once. */
 const REFUSED = 4;
 /** So many nodes have no names, but when they are enlarged. */
@@ -218,14 +220,26 @@ export class Stage {
     this.refused.forEach((mark, i) => mark.show(fresh[i], this.places, Math.min(1, (1.4 * (fresh[i]?.at - faded)) / Math.max(1, now - faded))));
   }
 
-  /** Beside a thing, within the picture. @param {any} box @param {Thing|null} thing @param {number} away @param {boolean} left of it, where there is room */
+  /** Beside a thing, within the picture, and where it can be over no node. @param {any} box @param {Thing|null} thing @param {number} away @param {boolean} left of it, where there is room */
   #put(box, thing, away, left = false) {
     const at = this.where(thing);
     if (!at) return;
     const { width, height } = this.places;
     const [wide, high] = [box.offsetWidth, box.offsetHeight];
-    const x = left ? at.x - away - wide > 0 : at.x + away + wide > width;
-    box.style.transform = `translate(${Math.max(2, Math.round(x ? at.x - away - wide : at.x + away))}px, ${Math.min(height - high - 2, Math.max(2, Math.round(at.y - high / 2)))}px)`;
+    const [before, after, middle, centre] = [at.x - away - wide, at.x + away, at.y - high / 2, at.x - wide / 2];
+    const over = away + ABOVE_PX;
+    const spots = [[left ? before : after, middle], [left ? after : before, middle], [centre, at.y - over - high], [centre, at.y + over]];
+    const inside = spots.filter(([x]) => x > 0 && x + wide < width);
+    const [x, y] = inside.find((spot) => this.#free(spot, wide, high)) ?? inside[0] ?? spots[0];
+    box.style.transform = `translate(${Math.max(2, Math.round(x))}px, ${Math.min(height - high - 2, Math.max(2, Math.round(y)))}px)`;
+  }
+
+  /** True where a box lies over no node. @param {number[]} corner @param {number} wide @param {number} high */
+  #free([left, top], wide, high) {
+    const { px, py, radius, height } = this.places;
+    if (top < 0 || top + high > height) return false;
+    if (px.length > NAMELESS) return true;
+    return px.every((x, i) => Math.hypot(x - Math.max(left, Math.min(left + wide, x)), py[i] - Math.max(top, Math.min(top + high, py[i]))) > radius);
   }
 
   /** What lies under a point. @param {number} x @param {number} y @returns {Thing|null} */

@@ -28,6 +28,8 @@ export class Run {
     this.explored = this.kind === 'trace';
     /** What stands over it while a recording is beside what if. */
     this.side = '';
+    /** What it is called beside another way to run the same scenario. */
+    this.way = '';
     const tapes = 'tapes' in source ? source.tapes() : undefined;
     /** Whether several servents were recorded. */
     this.together = tapes !== undefined;

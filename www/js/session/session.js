@@ -200,7 +200,7 @@ export class Session extends EventTarget {
     if (this.mode !== 'compare') return [plain];
     if (beside) return [plain, this.view.fromScenario(scenario)];
     plain.free();
-    return this.view.variants(scenario).map((way) => this.view.fromScenario(way.scenario));
+    return this.view.variants(scenario).map((way) => Object.assign(this.view.fromScenario(way.scenario), { way: way.name }));
   }
 
   /** @param {Run[]} runs @param {{title: string, text: string}} about */

@@ -118,7 +118,7 @@ const PAGE = {
   'outcome.idle.long': 'How long slots were free while a client was in line, all slots added up',
   'outcome.used': 'uplink used',
   'outcome.used.long': 'Of what could have been sent since the first slot was given',
-  'outcome.lost': 'places lost',
+  'outcome.lost': (a) => (a.n === 1 ? 'place lost' : 'places lost'),
   'outcome.lost.long': 'Places in line that were lost',
   'queue.which': 'Server',
   'queue.down': 'is down; its places are on disk',

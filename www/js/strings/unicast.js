@@ -67,7 +67,7 @@ export const unicast = {
   'outcome.delivered': 'delivered',
   'outcome.delivered.of': (a) => `${count(a.delivered)} of ${count(a.written)}${a.last ? ` by ${a.last}` : ''}`,
   'outcome.delivered.long': 'Messages that the application at the other end has got, of those handed over, and when the last of them came',
-  'outcome.datagrams': 'datagrams',
+  'outcome.datagrams': (a) => (a.n === 1 ? 'datagram' : 'datagrams'),
   'outcome.datagrams.long': 'Datagrams that both ends sent, acknowledgements included',
   'outcome.lost': 'lost',
   'outcome.lost.long': 'Datagrams that never arrived',

@@ -3,14 +3,14 @@
 /** @import { Grid } from './grid.js' */
 
 /** Heights of rows, in rem; none is as low as it takes to show all of them. */
-export const ROWS = [0, 0.375, 0.75, 1.25, 1.75, 2.5];
+export const ROWS = [0, 0.375, 0.75, 1.25, 1.75, 2.5, 4];
 /** A column is at most so many pixels wide. */
 const WIDEST = 120;
 
 /** The height to begin with: a crowd is seen as a whole, of a few each can be read. @param {{height: number, rows: number, rem: number}} room */
 export const fitting = ({ height, rows, rem }) => {
   const each = (height - 4.75 * rem) / rows / rem;
-  return rows > 200 ? 0 : each >= ROWS[5] ? 5 : each >= ROWS[4] ? 4 : 3;
+  return rows > 200 ? 0 : Math.max(3, ROWS.findLastIndex((tall) => tall <= each));
 };
 
 /** @param {number} tall which of the heights @param {{height: number, rows: number, rem: number}} room */

@@ -11,8 +11,11 @@ export function stillOf(node, lanes) {
   const shape = notes.map((note) => note?.join() ?? '').join('|');
   if (node.dataset.of === shape) return;
   node.dataset.of = shape;
-  node.replaceChildren(...notes.map((note) => el('div', { class: 'still' }, note ? el('p', { class: note[0], role: note[0] === 'deadlock' ? 'status' : null }, el('strong', { text: note[1] }), el('span', { text: note[2] })) : null)));
+  node.replaceChildren(...notes.map((note) => el('div', { class: 'still' }, note ? el('p', { class: note[0], role: note[0] === 'deadlock' ? 'status' : null }, el('strong', { text: note[1] }), el('span', { text: whole(note[2]) })) : null)));
 }
+
+/** A number and its unit stay on one line. @param {string} text */
+const whole = (text) => text.replace(/(\d) (?=(s|min)\b)/g, '$1\u00a0');
 
 /** @param {Lane} lane @returns {[string, string, string]|null} */
 function noteOf({ run }) {

@@ -73,8 +73,8 @@ for (const name of BROWSERS) {
     });
 
     test('the head has one row on a laptop', { skip: name !== 'chromium' && 'it is laid out the same' }, async () => {
-      for (const lang of ['en', 'de', 'es', 'fr']) {
-        const { page } = await open(started, `#1/unicast?p=lose-middle&lang=${lang}`);
+      for (const [lang, link] of ['en', 'de', 'es', 'fr'].flatMap((one) => [[one, '#1/unicast?p=lose-middle'], [one, '#1/queue?p=one-cut-wire']])) {
+        const { page } = await open(started, `${link}&lang=${lang}`);
         const [tabs, tools] = await page.evaluate(() => ['.tabs', '.lab-tools'].map((part) => document.querySelector(part)?.getBoundingClientRect().bottom ?? 0));
         assert.ok(Math.abs(tabs - tools) < 20, `${lang}: ${tabs}, ${tools}`);
         await page.close();

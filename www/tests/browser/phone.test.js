@@ -169,6 +169,7 @@ for (const name of BROWSERS) {
     test('the folded inspector tells what is selected, or else what has happened', async () => {
       const { page } = await open(started, '#1/queue?p=rush-hour&t=60000', PHONE);
       await page.waitForFunction(() => /stands|joins|asks|is told/.test(document.querySelector('.news')?.textContent ?? ''));
+      await page.click('.lane-tabs [data-lane="slots"]');
       await page.click('.slot-card .card-main');
       const name = await page.$eval('.slot-card .name', (n) => n.textContent);
       await page.waitForFunction((name) => document.querySelector('.news')?.textContent === name, {}, name);

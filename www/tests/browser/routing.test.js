@@ -130,6 +130,30 @@ for (const name of BROWSERS) {
       await page.close();
     });
 
+    test('why a message was dropped is said over no node', async () => {
+      for (const width of [390, 1280]) {
+        const { page } = await open(started, '#1/routing?les=way-back/3', { width, height: 844 });
+        await page.evaluate(() => {
+          const { room, session } = /** @type {any} */ (document.querySelector('servent-lab'));
+          session.clock.pause();
+          session.clock.seek(room.now.until);
+        });
+        await page.waitForFunction(() => [...document.querySelectorAll('.routing-word')].some((n) => n.checkVisibility()));
+        await frame(page);
+        const over = await page.evaluate(() => {
+          const [stage] = /** @type {any} */ (document.querySelector('routing-pane')).stages;
+          const { left, top } = stage.node.getBoundingClientRect();
+          const { px, py, radius } = stage.places;
+          return [...stage.node.querySelectorAll('.routing-word')].filter((n) => n.checkVisibility()).flatMap((n) => {
+            const box = n.getBoundingClientRect();
+            return [...px.keys()].filter((i) => Math.hypot(px[i] + left - Math.max(box.left, Math.min(box.right, px[i] + left)), py[i] + top - Math.max(box.top, Math.min(box.bottom, py[i] + top))) < radius - 1).map((i) => `${n.textContent} over ${i}`);
+          });
+        });
+        assert.deepEqual(over, [], `${width} px`);
+        await page.close();
+      }
+    });
+
     test('keys go to a neighbour, kill it and cut a link; the old future is kept', async () => {
       const { page } = await open(started, `${STORY}&t=0`);
       await drawn(page);

@@ -53,7 +53,7 @@ for (const name of BROWSERS) {
             await frame(page);
             const cut = await page.$$eval('.outcomes', (all) => all.filter((n) => n.checkVisibility()).flatMap((n) => {
               const { left, right, top, bottom } = n.getBoundingClientRect();
-              return [...n.querySelectorAll('dd')].filter((one) => one.textContent).map((one) => [one.textContent, one.getBoundingClientRect()])
+              return [...n.querySelectorAll('dd')].filter((one) => one.textContent && one.checkVisibility()).map((one) => [one.textContent, one.getBoundingClientRect()])
                 .filter(([, box]) => box.left < left - 1 || box.right > right + 1 || box.top < top - 1 || box.bottom > bottom + 1).map(([words]) => words).concat(n.scrollWidth > n.clientWidth + 1 ? ['wider than its place'] : [], right > innerWidth ? ['beyond the screen'] : []);
             }));
             assert.deepEqual(cut, [], `${view} at ${width}, ${lang}`);
@@ -83,6 +83,9 @@ for (const name of BROWSERS) {
       await frame(page);
       await new Promise((done) => setTimeout(done, 300));
       assert.deepEqual((await lines(page)).map((line) => line.lost), ['1', '0']);
+      assert.match(await page.$eval('.outcomes [data-outcome="lost"]', (n) => n.textContent ?? ''), /^place lost1$/);
+      // What just happened says on which side.
+      assert.match(await page.$eval('lab-inspector .sentence time', (n) => n.textContent ?? ''), / · All speak Active Queueing$/);
       await page.close();
     });
   });

@@ -68,7 +68,7 @@ export const unicast = {
   'outcome.delivered': 'zugestellt',
   'outcome.delivered.of': (a) => `${count(a.delivered)} von ${count(a.written)}${a.last ? ` bis ${a.last}` : ''}`,
   'outcome.delivered.long': 'Nachrichten, die bei der Anwendung am anderen Ende ankamen, von den übergebenen, und wann die letzte kam',
-  'outcome.datagrams': 'Datagramme',
+  'outcome.datagrams': (a) => (a.n === 1 ? 'Datagramm' : 'Datagramme'),
   'outcome.datagrams.long': 'Datagramme, die beide Enden gesendet haben, Bestätigungen eingeschlossen',
   'outcome.lost': 'verloren',
   'outcome.lost.long': 'Datagramme, die nie ankamen',

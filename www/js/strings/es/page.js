@@ -107,7 +107,7 @@ export const page = {
   'outcome.idle.long': 'Cuánto tiempo hubo ranuras libres con un cliente en la cola, sumadas todas',
   'outcome.used': 'subida usada',
   'outcome.used.long': 'De lo que se podría haber enviado desde que se dio la primera ranura',
-  'outcome.lost': 'puestos perdidos',
+  'outcome.lost': (a) => (a.n === 1 ? 'puesto perdido' : 'puestos perdidos'),
   'outcome.lost.long': 'Puestos de la cola que se perdieron',
   'queue.which': 'Servidor',
   'queue.down': 'está apagado; sus puestos están en el disco',

@@ -68,7 +68,7 @@ export const unicast = {
   'outcome.delivered': 'entregados',
   'outcome.delivered.of': (a) => `${count(a.delivered)} de ${count(a.written)}${a.last ? ` (${a.last})` : ''}`,
   'outcome.delivered.long': 'Mensajes que llegaron a la aplicación del otro extremo, de los que se entregaron para enviar, y cuándo llegó el último',
-  'outcome.datagrams': 'datagramas',
+  'outcome.datagrams': (a) => (a.n === 1 ? 'datagrama' : 'datagramas'),
   'outcome.datagrams.long': 'Datagramas que enviaron ambos extremos, con los acuses de recibo',
   'outcome.lost': 'perdidos',
   'outcome.lost.long': 'Datagramas que no llegaron nunca',

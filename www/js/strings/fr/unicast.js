@@ -68,7 +68,7 @@ export const unicast = {
   'outcome.delivered': 'remis',
   'outcome.delivered.of': (a) => `${count(a.delivered)} sur ${count(a.written)}${a.last ? ` (${a.last})` : ''}`,
   'outcome.delivered.long': 'Messages arrivés à l’application de l’autre bout, parmi ceux confiés, et quand est venu le dernier',
-  'outcome.datagrams': 'datagrammes',
+  'outcome.datagrams': (a) => (a.n === 1 ? 'datagramme' : 'datagrammes'),
   'outcome.datagrams.long': 'Datagrammes que les deux bouts ont envoyés, acquittements compris',
   'outcome.lost': 'perdus',
   'outcome.lost.long': 'Datagrammes jamais arrivés',
