@@ -96,7 +96,7 @@ for (const name of BROWSERS) {
       await page.close();
     });
 
-    for (const [view, point] of /** @type {[string, RegExp][]} */ ([['queue', /got a slot6.*places lost1/], ['routing', /found1 of 1/], ['unicast', /delivered9 of 9/], ['swarm', /served3 of 3/]])) {
+    for (const [view, point] of /** @type {[string, RegExp][]} */ ([['queue', /got a slot6.*place lost1/], ['routing', /found1 of 1/], ['unicast', /delivered9 of 9/], ['swarm', /served3 of 3/]])) {
       test(`${view}: the first story is over in a quarter of a minute, and ends on its point`, async () => {
         const { page, complaints } = await open(started);
         if (view !== 'routing') await page.click(`[data-view="${view}"]`);
