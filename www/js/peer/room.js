@@ -1,6 +1,7 @@
 /** `<room-screen>`: what the projector shows: the address to open, the people who are here, and the queue. */
 import { el, fill, icon, setAttr, setText, svg } from '#lab/dom.js';
 import { load } from '#lab/core.js';
+import { marked } from '#lab/lesson/tasks.js';
 import { Again } from '#lab/peer/again.js';
 import { hueOf } from '#lab/peer/names.js';
 import { present } from '#lab/peer/present.js';
@@ -103,8 +104,8 @@ class RoomScreen extends HTMLElement {
     const one = lesson.steps[step];
     const tells = ['reveal', 'explain', 'debrief'].includes(one.do);
     fill(this.front, el('p', { class: 'class-name' }, el('strong', { text: lesson.title }), ` ${t('lesson.step', { n: step + 1, of: lesson.steps.length })}`), el('h2', { text: t(`class.${one.do}`) }), ...(one.do === 'explain' ? [] : paragraphs(one.text)),
-      one.choices.length ? el('ol', { class: 'room-choices' }, ...one.choices.map((/** @type {any} */ choice) => el('li', { text: choice.text }))) : null,
-      ...(tells ? tallies(lesson, going, step) : []), one.do === 'explain' ? el('p', { class: 'class-concept', text: lesson.concept }) : null);
+      one.choices.length ? el('ol', { class: 'room-choices' }, ...one.choices.map((/** @type {any} */ choice) => el('li', {}, ...marked(choice.text)))) : null,
+      ...(tells ? tallies(lesson, going, step) : []), one.do === 'explain' ? el('p', { class: 'class-concept' }, ...marked(lesson.concept)) : null);
   }
 
   /** A page that has no link with the servent stands there without one. @param {import('./present.js').Present[]} people @param {Set<string>} busy */
@@ -112,9 +113,11 @@ class RoomScreen extends HTMLElement {
     const lines = people.flatMap(({ linked }, n) => (linked ? [svg('line', { x1: 100, y1: 100, x2: spot(n, people.length)[0], y2: spot(n, people.length)[1], class: 'room-link' })] : []));
     const all = people.map(({ peer, name }, n) => {
       const [x, y] = spot(n, people.length);
-      const words = name.split(' ');
+      const words = name.split(' ').slice(0, 2);
+      // A name stands on the side where no link goes to the middle.
+      const top = y < 100 ? -9 - (words.length - 1) * 4.6 : 11.5;
       const one = svg('g', { transform: `translate(${x} ${y})`, class: busy.has(host(peer)) ? 'room-one busy' : 'room-one' },
-        svg('circle', { r: 7 }), ...words.slice(0, 2).map((word, i) => svg('text', { y: 11.5 + i * 4.6 }, word)));
+        svg('circle', { r: 7 }), ...words.map((word, i) => svg('text', { y: top + i * 4.6 }, word)));
       one.style.setProperty('--hue', String(hueOf(name)));
       return one;
     });

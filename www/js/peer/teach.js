@@ -2,6 +2,7 @@
 import { el, fill } from '#lab/dom.js';
 import { language } from '#lab/language.js';
 import { load } from '#lab/core.js';
+import { marked } from '#lab/lesson/tasks.js';
 import { answersButtons } from '#lab/peer/answers.js';
 import { Pseudonyms } from '#lab/peer/commits.js';
 import { hueOf } from '#lab/peer/names.js';
@@ -44,7 +45,7 @@ export class Teaching {
   }
 
   #choose() {
-    const rows = Groups.all(language()).map((one) => el('li', {}, el('span', { class: 'part-words' }, el('b', { text: one.title }), el('small', { text: `${one.text} ${one.needs}` }), el('small', { text: t('lesson.minutes', { n: one.minutes }) })),
+    const rows = Groups.all(language()).map((one) => el('li', {}, el('span', { class: 'part-words' }, el('b', { text: one.title }), el('small', {}, ...marked(`${one.text} ${one.needs}`)), el('small', { text: t('lesson.minutes', { n: one.minutes }) })),
       el('span', { class: 'part-acts' }, el('button', { class: 'button small', type: 'button', text: t('host.lesson.begin'), 'aria-label': `${t('host.lesson.begin')}: ${one.title}`, data: { begin: one.id }, on: { click: () => this.act({ lesson: one.id }) } }))));
     return [el('p', { class: 'host-text', text: t('host.lesson.text') }), el('ul', { class: 'part-list' }, ...rows)];
   }
