@@ -1,6 +1,6 @@
 //! The same seed gives the same digest wherever the core runs.
 
-use anyhow::{Error, Result, anyhow, bail};
+use anyhow::{Result, anyhow, bail};
 
 use crate::browsers::{CHROMIUM, FIREFOX, Found};
 use crate::run::{Tool, cargo};
@@ -14,40 +14,53 @@ struct Counted {
     note: String,
 }
 
-/// Runs every preset natively (debug and release), in Node and in the
-/// browsers that are here, and compares.
+/// Runs every preset natively as built for development, in Node and in the browsers that
+/// are here, and compares. The page's module is optimised and without the checks of
+/// overflows, the native program is neither: a result that depends on one of them, or on
+/// the width of a pointer, differs here. A native program of the release profile has
+/// nothing that none of them has, and costs minutes: see [`released`].
 pub(crate) fn step(context: &Context) -> Result<Outcome> {
     // The page's half needs nothing of cargo, so it runs beside the other.
     let (native, page) = std::thread::scope(|scope| {
         let page = scope.spawn(|| in_the_page(context));
-        (natively(), page.join())
+        (natively("native debug", "--workspace", "debug"), page.join())
     });
-    let (wanted, release) = native?;
+    let wanted = native?;
+    let page = page.map_err(|_| anyhow!("the page's half broke off"))??;
+    equal(&wanted, &page).map(Outcome::Done)
+}
+
+/// The same natively, as built for development and for use: a part of the campaign.
+///
+/// # Errors
+/// They differ, or do not build.
+pub(crate) fn released() -> Result<String> {
+    let debug = natively("native debug", "--workspace", "debug")?;
+    let release = natively("native release", "--release --package servent-sim", "release")?;
+    equal(&debug, &[release])
+}
+
+/// Compares; the words that say what is equal.
+fn equal(wanted: &Counted, others: &[Counted]) -> Result<String> {
     if wanted.lines.is_empty() {
         bail!("the example `digests` of servent-sim printed nothing");
     }
-    let page = page.map_err(|_| anyhow!("the page's half broke off"))??;
     let (mut places, mut notes) = (vec![wanted.place], Vec::new());
-    for counted in std::iter::once(release).chain(page) {
+    for counted in others {
         compare(&wanted.lines, counted.place, &counted.lines)?;
         places.push(counted.place);
-        notes.push(counted.note);
+        notes.push(counted.note.clone());
     }
     let words = format!("{} presets, equal in {}", wanted.lines.len(), places.join(", "));
-    Ok(Outcome::Done(second::joined(&[vec![words], notes].concat())))
+    Ok(second::joined(&[vec![words], notes].concat()))
 }
 
-/// As built for development, and as built for use.
-fn natively() -> Result<(Counted, Counted)> {
-    let run = |place, words, folder| {
-        cargo().words("build --quiet --example digests").words(words).quiet()?;
-        let program = paths::target().join(folder).join("examples/digests");
-        let text = Tool::new(program).quiet()?;
-        Ok::<_, Error>(Counted { place, lines: lines(&text), note: String::new() })
-    };
-    // What the tests have built is not built again; for use, only what it needs.
-    let debug = run("native debug", "--workspace", "debug")?;
-    Ok((debug, run("native release", "--release --package servent-sim", "release")?))
+/// Digests of a native program; what the tests have built is not built again.
+fn natively(place: &'static str, words: &str, folder: &str) -> Result<Counted> {
+    cargo().words("build --quiet --example digests").words(words).quiet()?;
+    let program = paths::target().join(folder).join("examples/digests");
+    let text = Tool::new(program).quiet()?;
+    Ok(Counted { place, lines: lines(&text), note: String::new() })
 }
 
 /// The page's module in Node and in every browser that is here.
@@ -55,19 +68,25 @@ fn in_the_page(context: &Context) -> Result<Vec<Counted>> {
     if machine::find(&["npm"]).is_none() {
         return Ok(Vec::new());
     }
-    let npm = |engine: &str| {
-        Tool::new("npm").words("run --silent digest").env("ENGINE", engine).within(paths::www())
-    };
-    let text = npm("node").quiet()?;
-    let mut all = vec![Counted { place: "Node", lines: lines(&text), note: String::new() }];
+    let mut all = vec![in_node()?];
     for (browser, variable) in [(CHROMIUM, "CHROMIUM"), (FIREFOX, "FIREFOX")] {
         if let Found::At(path) = browser.find(context)? {
-            let run = || npm(browser.name).env(variable, &path).quiet();
+            let run = || in_engine(browser.name).env(variable, &path).quiet();
             let (text, note) = second::chance(browser.name, run)?;
             all.push(Counted { place: browser.name, lines: lines(&text), note });
         }
     }
     Ok(all)
+}
+
+fn in_node() -> Result<Counted> {
+    let text = in_engine("node").quiet()?;
+    Ok(Counted { place: "Node", lines: lines(&text), note: String::new() })
+}
+
+/// What counts the digests of the page's module.
+fn in_engine(engine: &str) -> Tool {
+    Tool::new("npm").words("run --silent digest").env("ENGINE", engine).within(paths::www())
 }
 
 /// `<preset> <digest>` a line; anything else a tool may say is left out.

@@ -10,11 +10,12 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, anyhow, bail};
 use serde::Deserialize;
 
-use crate::machine;
 use crate::run::{Tool, cargo};
 
 /// No test program takes a third as long on a small machine that is busy.
 const LIMIT: Duration = Duration::from_mins(30);
+/// How much tests that compute leave to those that wait, as `nice` means it.
+const COMPUTING: u8 = 5;
 /// The package whose tests use real sockets, processes and time.
 const REAL: &str = "native";
 
@@ -100,10 +101,7 @@ impl Program {
     /// Runs all its tests.
     pub(crate) fn run(&self) -> Ran {
         // What waits has the machine first when it wants it.
-        let tool = match machine::find(&["nice"]) {
-            Some(nice) if !self.real => Tool::new(nice).words("-n 5").arg(&self.path),
-            _ => Tool::new(&self.path),
-        };
+        let tool = Tool::new(&self.path).yielding(if self.real { 0 } else { COMPUTING });
         let tool = tool
             .env("RUST_TEST_THREADS", threads(self.real).to_string())
             .env("CARGO_MANIFEST_DIR", &self.root)

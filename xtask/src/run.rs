@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
-use crate::tree;
+use crate::{machine, paths, tree};
 
 /// What runs without being seen may take that long, unless more is said:
 /// several times what the longest takes on a small machine that is busy.
@@ -78,7 +78,7 @@ impl Tool {
 
     fn named(path: &OsStr, shown: &str) -> Self {
         let mut command = Command::new(path);
-        command.current_dir(crate::paths::root()).stdin(Stdio::null());
+        command.current_dir(paths::root()).stdin(Stdio::null());
         Self { command, shown: shown.to_owned(), patience: PATIENCE }
     }
 
@@ -109,6 +109,25 @@ impl Tool {
     /// Sets a variable of its environment.
     pub(crate) fn env(mut self, key: &str, value: impl AsRef<OsStr>) -> Self {
         self.command.env(key, value);
+        self
+    }
+
+    /// Lets what runs beside it have the processors first, the more so the larger the
+    /// number is (as `nice` means it).
+    pub(crate) fn yielding(mut self, niceness: u8) -> Self {
+        let Some(nice) = machine::find(&["nice"]) else { return self };
+        let mut command = Command::new(nice);
+        command.arg("-n").arg(niceness.to_string());
+        command.arg(self.command.get_program()).args(self.command.get_args());
+        for (key, value) in self.command.get_envs() {
+            match value {
+                Some(value) => command.env(key, value),
+                None => command.env_remove(key),
+            };
+        }
+        let folder = self.command.get_current_dir();
+        command.current_dir(folder.unwrap_or(&paths::root())).stdin(Stdio::null());
+        self.command = command;
         self
     }
 

@@ -2,12 +2,14 @@
 
 use anyhow::Result;
 
+use crate::digests;
 use crate::run::cargo;
 
 /// Run what takes too long for every change: real minutes, thousands of files.
 ///
 /// These are the ignored tests among the journeys, the lessons and the lines, one after
-/// the other, and `room`: many pages in one room under churn. All with a release build.
+/// the other, `digests`: whether a release build computes what a debug build does, and
+/// `room`: many pages in one room under churn. All with a release build.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Only those whose names contain this.
@@ -27,10 +29,14 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
-    if args.filter.as_deref() != Some("room") {
+    let wanted = |name| args.filter.as_deref().is_none_or(|filter| filter == name);
+    if !matches!(args.filter.as_deref(), Some("room" | "digests")) {
         ignored(args)?;
     }
-    if args.filter.as_deref().is_none_or(|filter| filter == "room") {
+    if wanted("digests") {
+        println!("{}", digests::released()?);
+    }
+    if wanted("room") {
         let numbers = [
             ("TABS", args.tabs),
             ("SECONDS", args.seconds),

@@ -57,14 +57,19 @@ const BROWSER: Step =
 const DIGESTS: Step =
     Step { name: "digests", what: "one seed, one digest, everywhere", run: digests::step };
 
-/// Stages one after the other, each of lanes that are walked side by side. The
-/// page is built first, because cargo builds for one profile at a time: clippy
-/// would wait until the tests are compiled.
+/// Stages one after the other, each of lanes that are walked side by side. The page
+/// comes before the tests, because the program has it inside: otherwise the program and
+/// its tests would be built once more for the browsers. Beside tests that often wait
+/// there is what only computes, and yields to them.
 const STAGES: &[&[&[Step]]] = &[
     &[&[FMT, TIDY, CONFORMANCE, DENY]],
-    &[&[TESTS], &[PAGE, TYPES, CLIPPY, FUZZ, NO_STD, DOCS, DIGESTS]],
+    &[&[PAGE, TYPES], &[CLIPPY, FUZZ, NO_STD]],
+    &[&[TESTS], &[DIGESTS, DOCS]],
     &[&[BROWSER]],
 ];
+
+/// How much a build leaves to tests that run beside it, as `nice` means it.
+const BUILDING: u8 = 10;
 
 fn all() -> impl Iterator<Item = &'static Step> {
     STAGES.iter().copied().flatten().copied().flatten()
@@ -98,6 +103,11 @@ fn conformance(_: &Context) -> Result<Outcome> {
     Ok(Outcome::Done(cmd::conformance::check()?))
 }
 
+/// Cargo for what is only built.
+fn building() -> Tool {
+    cargo().yielding(BUILDING)
+}
+
 /// Not the advisories: they change without us, and need the network.
 fn deny(_: &Context) -> Result<Outcome> {
     if !cargo().words("deny --version").works() {
@@ -109,14 +119,14 @@ fn deny(_: &Context) -> Result<Outcome> {
 
 fn clippy(_: &Context) -> Result<Outcome> {
     machine::rust_component("cargo-clippy", "clippy")?;
-    cargo().words("clippy --quiet --workspace --all-targets -- -D warnings").quiet()?;
+    building().words("clippy --quiet --workspace --all-targets -- -D warnings").quiet()?;
     Ok(().into())
 }
 
 /// The targets are a workspace of their own, which nothing else builds; what
 /// they depend on is there from clippy's pass.
 fn fuzz(_: &Context) -> Result<Outcome> {
-    cargo()
+    building()
         .words("check --quiet --manifest-path fuzz/Cargo.toml --no-default-features --target-dir")
         .arg(paths::target())
         .quiet()?;
@@ -144,16 +154,16 @@ fn docs(_: &Context) -> Result<Outcome> {
     // for the people who work on them. Always the whole workspace: for a part of it
     // everything it depends on would be built anew, with fewer features.
     for what in ["", "--document-private-items"] {
-        let doc = cargo().words("doc --quiet --no-deps --workspace --lib").words(what);
+        let doc = building().words("doc --quiet --no-deps --workspace --lib").words(what);
         doc.env("RUSTDOCFLAGS", "-D warnings").quiet()?;
     }
-    cargo().words("test --quiet --doc --workspace").quiet()?;
+    building().words("test --quiet --doc --workspace").quiet()?;
     Ok(().into())
 }
 
 fn no_std(_: &Context) -> Result<Outcome> {
     machine::rust_target("wasm32v1-none")?;
-    cargo()
+    building()
         .words("check --quiet --package servent-core --package servent-sim --target wasm32v1-none")
         .quiet()?;
     Ok(().into())
