@@ -164,6 +164,36 @@ impl Sub for Duration {
     }
 }
 
+/// How far the clock on the host's wall is from the one that engines have, which goes on
+/// evenly when people set the other one.
+///
+/// ```
+/// use servent_core::time::{Instant, WallClock};
+///
+/// let mut wall = WallClock::default();
+/// wall.set(Instant::from_secs(1_000), Instant::from_secs(4_600));
+/// assert_eq!(wall.at(Instant::from_secs(1_010)), Instant::from_secs(4_610));
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct WallClock {
+    ahead: Duration,
+    behind: Duration,
+}
+
+impl WallClock {
+    /// It shows `at` when the other one shows `now`.
+    pub const fn set(&mut self, now: Instant, at: Instant) {
+        // Of two instants the earlier one is zero after the later one.
+        *self = Self { ahead: at.since(now), behind: now.since(at) };
+    }
+
+    /// What it shows when the other one shows `now`.
+    #[must_use]
+    pub fn at(self, now: Instant) -> Instant {
+        now + self.ahead - self.behind
+    }
+}
+
 impl fmt::Debug for Instant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "t{}.{:06}s", self.0 / 1_000_000, self.0 % 1_000_000)
@@ -200,5 +230,16 @@ mod tests {
     fn a_promise_in_seconds_rounds_up() {
         assert_eq!(Duration::from_millis(29_001).as_secs_ceil(), 30);
         assert_eq!(Duration::from_millis(29_001).as_secs(), 29);
+    }
+
+    #[test]
+    fn what_is_dated_follows_a_clock_that_was_set() {
+        let (now, later) = (Instant::from_secs(1_000), Instant::from_secs(1_010));
+        let mut wall = WallClock::default();
+        assert_eq!(wall.at(now), now);
+        for (at, then) in [(4_600, 4_610), (400, 410), (1_000, 1_010)] {
+            wall.set(now, Instant::from_secs(at));
+            assert_eq!(wall.at(later), Instant::from_secs(then));
+        }
     }
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use servent_core::id::ConnId;
 use servent_core::node::ConnEvent;
 use servent_core::queue;
-use servent_core::time::{Duration, Instant};
+use servent_core::time::{Duration, Instant, WallClock};
 use servent_core::trace::Event;
 use servent_core::wire::http::{HeadLimits, ResponseHead};
 
@@ -51,8 +51,8 @@ pub(crate) struct AccessWatch {
     to: SyncSender<Access>,
     /// Records dropped because the reader was too slow.
     lost: u64,
-    /// An instant of the node, and what the wall clock showed then.
-    wall: (Instant, Instant),
+    /// By which requests are dated.
+    wall: WallClock,
 }
 
 /// A connection.
@@ -149,13 +149,12 @@ const CHUNK_END: usize = 2;
 impl AccessWatch {
     /// `user` is the only one who is served; `None`: all clients are.
     pub(crate) fn new(to: SyncSender<Access>, user: Option<String>) -> Self {
-        let wall = (Instant::ZERO, Instant::ZERO);
-        Self { open: BTreeMap::new(), user, to, lost: 0, wall }
+        Self { open: BTreeMap::new(), user, to, lost: 0, wall: WallClock::default() }
     }
 
     /// The wall clock shows `wall` now: requests are dated by it.
     pub(crate) const fn set_wall(&mut self, now: Instant, wall: Instant) {
-        self.wall = (now, wall);
+        self.wall.set(now, wall);
     }
 
     /// Bytes are written to a connection that the node made itself.
@@ -259,8 +258,7 @@ impl AccessWatch {
         let Some(mut access) = asked.filter(|asked| asked.status != 0) else { return };
         access.bytes = bytes;
         access.took = now.since(access.at);
-        let (node, wall) = self.wall;
-        access.at = access.at + wall.since(node) - node.since(wall);
+        access.at = self.wall.at(access.at);
         if let Err(TrySendError::Full(_)) = self.to.try_send(access) {
             if self.lost == 0 {
                 tracing::warn!(

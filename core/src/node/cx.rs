@@ -7,7 +7,7 @@ use super::connections::{Connections, NewDial, Owner};
 use super::shelf::Shelf;
 use super::{Config, ConnEvent, NodeEffects, tell};
 use crate::id::{ConnId, FileIndex, Guid};
-use crate::time::{Duration, Instant};
+use crate::time::{Instant, WallClock};
 
 /// The current time, what all services share, and the list of effects.
 pub(super) struct NodeCx<'a> {
@@ -67,27 +67,6 @@ pub(super) struct Ourselves {
     pub(super) wall: WallClock,
 }
 
-/// How far the clock on the host's wall is from the one that engines have, which goes
-/// on evenly.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct WallClock {
-    ahead: Duration,
-    behind: Duration,
-}
-
-impl WallClock {
-    /// It shows `at` when the other one shows `now`.
-    pub(super) const fn set(&mut self, now: Instant, at: Instant) {
-        // Of two instants the earlier one is zero after the later one.
-        *self = Self { ahead: at.since(now), behind: now.since(at) };
-    }
-
-    /// What it shows when the other one shows `now`.
-    pub(super) fn at(self, now: Instant) -> Instant {
-        now + self.ahead - self.behind
-    }
-}
-
 impl NodeCx<'_> {
     /// Adds an event of the node itself.
     pub(super) fn tell(&mut self, event: ConnEvent) {
@@ -117,22 +96,6 @@ impl Ourselves {
             Some(at) if !at.ip().is_unspecified() => at,
             Some(at) => SocketAddr::new(local.ip().to_canonical(), at.port()),
             None => local,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_dated_follows_a_clock_that_was_set() {
-        let (now, later) = (Instant::from_secs(1_000), Instant::from_secs(1_010));
-        let mut wall = WallClock::default();
-        assert_eq!(wall.at(now), now);
-        for (at, then) in [(4_600, 4_610), (400, 410), (1_000, 1_010)] {
-            wall.set(now, Instant::from_secs(at));
-            assert_eq!(wall.at(later), Instant::from_secs(then));
         }
     }
 }

@@ -3,26 +3,23 @@
 //! it dates follows the wall.
 
 use servent_core::node::NodeCommand;
-use servent_core::time::{Duration, Instant};
+use servent_core::time::{Duration, Instant, WallClock};
 
 /// Less is not reported: what is dated has whole seconds.
 const LEAST: Duration = Duration::from_secs(1);
 
-/// How far the wall clock is from the node's, as far as the node knows.
+/// The wall clock, as far as the node knows.
 #[derive(Debug, Default)]
-pub(super) struct WallWatch {
-    ahead: Duration,
-    behind: Duration,
-}
+pub(super) struct WallWatch(WallClock);
 
 impl WallWatch {
     /// Hears what both show; the answer is what the node has to be told.
     pub(super) fn hear(&mut self, now: Instant, wall: Instant) -> Option<NodeCommand> {
-        let known = now + self.ahead - self.behind;
+        let known = self.0.at(now);
         if known.since(wall).max(wall.since(known)) < LEAST {
             return None;
         }
-        *self = Self { ahead: wall.since(now), behind: now.since(wall) };
+        self.0.set(now, wall);
         Some(NodeCommand::Wall { at: wall })
     }
 }
