@@ -9,8 +9,7 @@ use std::sync::Arc;
 use clap::Args;
 use servent::Origins;
 use servent::error::{RunError, StartError, StoreFailure};
-use servent::sys::OwnerOnly as _;
-use servent::sys::is_port_in_use;
+use servent::sys::{OwnerOnly as _, is_port_in_use};
 use tokio::net::TcpListener;
 use tokio::runtime::{self, Runtime};
 

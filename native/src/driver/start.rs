@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
 
-use crate::sys::is_port_in_use;
 use servent_core::node::{Config, Input, Node};
 use servent_core::trace::NodeId;
 use servent_core::trace::tape::Start;
@@ -30,6 +29,7 @@ use crate::net::{
     Admission, ConnectionEntry, Pages, REPORTS, Reports, Trust, listen, raise_descriptors,
 };
 use crate::store::{DamagedState, Durability, Embedded};
+use crate::sys::is_port_in_use;
 use crate::tape::RecordingWriter;
 
 /// Connections above the limit the node is told, so that it can still answer

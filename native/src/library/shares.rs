@@ -76,9 +76,7 @@ impl Shares {
                 // It was named as it was written, and is known by where it is.
                 let real = share.path();
                 named.iter_mut().filter(|it| *it == path).for_each(|it| it.clone_from(&real));
-                if present.iter().all(|it| it.path() != real) {
-                    present.push(share);
-                }
+                put(present, share);
                 false
             }
             Err(why) => {
@@ -98,9 +96,7 @@ impl Shares {
             match Share::open(path) {
                 Ok(share) => {
                     self.named.push(share.path());
-                    if self.present.iter().all(|present| present.path() != share.path()) {
-                        self.present.push(share);
-                    }
+                    put(&mut self.present, share);
                 }
                 // One that cannot be opened now is looked for again and again.
                 Err(why) => {
@@ -125,11 +121,10 @@ impl Shares {
     pub(super) fn add(&mut self, path: &Path) -> Result<ShareOutcome, ShareError> {
         let share = Share::open(path).map_err(ShareError::Open)?;
         let path = share.path();
-        if self.present.iter().any(|present| present.path() == path) {
+        if !put(&mut self.present, share) {
             return Ok(ShareOutcome::AsBefore);
         }
         self.absent.retain(|absent| *absent != path);
-        self.present.push(share);
         Ok(ShareOutcome::Kept)
     }
 
@@ -149,6 +144,15 @@ impl Shares {
         let named = self.named.contains(&path);
         Ok((path, if named { ShareOutcome::UntilRestart } else { ShareOutcome::Kept }))
     }
+}
+
+/// Adds a share, unless it is there; false when it was.
+fn put(present: &mut Vec<Share>, share: Share) -> bool {
+    let is_new = present.iter().all(|it| it.path() != share.path());
+    if is_new {
+        present.push(share);
+    }
+    is_new
 }
 
 #[cfg(test)]

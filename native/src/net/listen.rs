@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::sys::is_port_in_use;
 use servent_core::id::ConnId;
 use socket2::{Domain, Protocol, Socket, Type};
 use tokio::net::{TcpListener, TcpStream};
@@ -17,6 +16,7 @@ use super::stream::Stream;
 use super::{Outbox, Pages, Report, Reports, Trust, conn};
 use crate::Seldom;
 use crate::error::StartError;
+use crate::sys::is_port_in_use;
 
 /// Connections the system may queue before we accept them.
 const ACCEPT_QUEUE: i32 = 4_096;

@@ -11,12 +11,7 @@ use tokio::task::{JoinHandle, spawn_blocking};
 use super::message::{CHUNK, DATA};
 use super::offer::Source;
 use super::secret::TAG;
-use super::small::SMALL;
-
-/// How many files are read at a time.
-const FILES: usize = 64;
-/// How many bytes of them.
-const BYTES: u64 = 1 << 20;
+use super::small::{BYTES, FILES, SMALL};
 
 /// A file to be read: its number, where it is, and its length.
 type UnreadFile = (usize, Source, u64);

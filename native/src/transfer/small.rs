@@ -14,10 +14,10 @@ use super::offer::OfferEntry;
 
 /// The longest file that is small.
 pub(super) const SMALL: u64 = 256 << 10;
-/// How many files are written at a time.
-const FILES: usize = 64;
+/// How many files are written, or read, at a time.
+pub(super) const FILES: usize = 64;
 /// How many bytes of them.
-const BYTES: u64 = 1 << 20;
+pub(super) const BYTES: u64 = 1 << 20;
 
 /// A small file that is being received, or is whole.
 pub(super) struct SmallFile {

@@ -138,7 +138,7 @@ impl Endpoint {
 
     /// Says where a router forwards what comes from outside to us: the other side of a
     /// visit that begins from now on is told (PA-11).
-    pub fn is_reached_at(&self, outside: Option<SocketAddr>) {
+    pub fn set_outside(&self, outside: Option<SocketAddr>) {
         *self.outside.lock().unwrap_or_else(PoisonError::into_inner) = outside.map(canonical);
     }
 

@@ -103,6 +103,18 @@ pub(crate) struct FoundPeer {
     pub(crate) news: MeetNews,
 }
 
+/// What a visit is waiting for.
+enum MeetStep {
+    /// The place has given us our seat, and the other side is not there.
+    Waits,
+    /// The other side is found.
+    Met {
+        peer: SocketAddr,
+        relayed: bool,
+    },
+    Failed(MeetFailure),
+}
+
 /// The part of a code that is for the meeting, and the one for the transfer.
 pub(crate) fn split(code: &TransferCode) -> Result<(MeetingSecret, TransferCode), Failure> {
     let Some((meeting, rest)) = code.to_meet() else {
@@ -199,34 +211,27 @@ impl ViaPlace {
                     None => std::future::pending().await,
                 }
             };
-            let answer = tokio::select! {
-                answer = news.next() => answer,
+            let step = tokio::select! {
+                step = self.step(&mut news, reporter) => step,
                 () = late => return Err(self.absent()),
             };
-            match answer {
+            match step {
                 None => return Err(Failure::new(Exit::Failed, "the endpoint has ended")),
-                Some(MeetAnswer::Waiting { .. }) => {
+                Some(MeetStep::Waits) => {
                     waits = true;
                     let fact =
                         json!({ "event": "waiting", "why": "the receiver is not there yet" });
                     let place = &self.name;
                     reporter.tell(&fact, &format!("waiting for the receiver at {place}"));
                 }
-                Some(MeetAnswer::Met { peer, relayed, ours, theirs }) => {
-                    self.met((peer, relayed), (ours, theirs), reporter);
+                Some(MeetStep::Met { peer, relayed }) => {
                     return Ok(FoundPeer { peer, relayed, news });
                 }
-                Some(MeetAnswer::Failed { why, .. }) if self.is_taken(why, until) => {
+                Some(MeetStep::Failed(why)) if self.is_taken(why, until) => {
                     sleep(AGAIN_AFTER).await;
                     news = self.visit(endpoint, MeetSide::Caller, reporter).await?;
                 }
-                Some(MeetAnswer::Failed { why, .. }) => return Err(self.failed(why)),
-                Some(
-                    MeetAnswer::Located { .. }
-                    | MeetAnswer::Moved { .. }
-                    | MeetAnswer::Spread { .. }
-                    | MeetAnswer::Elsewhere { .. },
-                ) => {}
+                Some(MeetStep::Failed(why)) => return Err(self.failed(why)),
             }
         }
     }
@@ -276,20 +281,13 @@ impl ViaPlace {
     ) -> Result<FoundPeer, Failure> {
         let mut news = self.visit(endpoint, MeetSide::Listener, reporter).await?;
         loop {
-            match news.next().await {
+            match self.step(&mut news, reporter).await {
                 None => return Err(Failure::new(Exit::Failed, "the endpoint has ended")),
-                Some(MeetAnswer::Waiting { .. }) => waits(),
-                Some(MeetAnswer::Met { peer, relayed, ours, theirs }) => {
-                    self.met((peer, relayed), (ours, theirs), reporter);
+                Some(MeetStep::Waits) => waits(),
+                Some(MeetStep::Met { peer, relayed }) => {
                     return Ok(FoundPeer { peer, relayed, news });
                 }
-                Some(MeetAnswer::Failed { why, .. }) => return Err(self.failed(why)),
-                Some(
-                    MeetAnswer::Located { .. }
-                    | MeetAnswer::Moved { .. }
-                    | MeetAnswer::Spread { .. }
-                    | MeetAnswer::Elsewhere { .. },
-                ) => {}
+                Some(MeetStep::Failed(why)) => return Err(self.failed(why)),
             }
         }
     }
@@ -302,8 +300,8 @@ impl ViaPlace {
         began: &mut bool,
     ) -> Result<(), MeetFailure> {
         loop {
-            match news.next().await {
-                Some(MeetAnswer::Waiting { .. }) => {
+            match self.step(news, reporter).await {
+                Some(MeetStep::Waits) => {
                     if !*began {
                         let place = &self.name;
                         let fact = json!({ "event": "at_place", "place": place });
@@ -311,23 +309,35 @@ impl ViaPlace {
                     }
                     *began = true;
                 }
-                Some(MeetAnswer::Met { peer, relayed, ours, theirs }) => {
+                Some(MeetStep::Met { .. }) => {
                     *began = true;
-                    self.met((peer, relayed), (ours, theirs), reporter);
                     tokio::select! {
                         () = self.tell_moves(news, reporter) => {}
                         () = sleep(NEWS) => {}
                     }
                     return Ok(());
                 }
-                Some(MeetAnswer::Failed { why, .. }) => return Err(why),
-                Some(
-                    MeetAnswer::Located { .. }
-                    | MeetAnswer::Moved { .. }
-                    | MeetAnswer::Spread { .. }
-                    | MeetAnswer::Elsewhere { .. },
-                ) => {}
+                Some(MeetStep::Failed(why)) => return Err(why),
                 None => std::future::pending().await, // The endpoint's end is told elsewhere.
+            }
+        }
+    }
+
+    /// The next step of a visit; `None` when the endpoint has ended. Dropping the future
+    /// loses nothing.
+    async fn step(&self, news: &mut MeetNews, reporter: &Reporter) -> Option<MeetStep> {
+        loop {
+            match news.next().await? {
+                MeetAnswer::Waiting { .. } => return Some(MeetStep::Waits),
+                MeetAnswer::Met { peer, relayed, ours, theirs } => {
+                    self.met((peer, relayed), (ours, theirs), reporter);
+                    return Some(MeetStep::Met { peer, relayed });
+                }
+                MeetAnswer::Failed { why, .. } => return Some(MeetStep::Failed(why)),
+                MeetAnswer::Located { .. }
+                | MeetAnswer::Moved { .. }
+                | MeetAnswer::Spread { .. }
+                | MeetAnswer::Elsewhere { .. } => {}
             }
         }
     }

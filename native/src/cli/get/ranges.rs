@@ -72,10 +72,10 @@ impl FileRange {
     }
 
     /// How many bytes of files are in so many bytes of the archive.
-    fn share(&self, came: u64) -> u64 {
+    fn part_of(&self, came: u64) -> u64 {
         let whole = self.bytes.saturating_add(self.files.len() as u64 * AROUND).max(1);
-        let share = u128::from(came) * u128::from(self.bytes) / u128::from(whole);
-        u64::try_from(share).unwrap_or(u64::MAX).min(self.bytes)
+        let part = u128::from(came) * u128::from(self.bytes) / u128::from(whole);
+        u64::try_from(part).unwrap_or(u64::MAX).min(self.bytes)
     }
 }
 
@@ -300,7 +300,7 @@ impl RangeFetch<'_, '_> {
                 news = self.batch.next() => news?,
                 _ = tick.tick() => {
                     let arrived = self.batch.arrived().await?;
-                    self.progress.show(self.clock.now(), range.share(arrived));
+                    self.progress.show(self.clock.now(), range.part_of(arrived));
                     continue;
                 }
             };
@@ -331,7 +331,7 @@ impl RangeFetch<'_, '_> {
 
 /// How many bytes the next range should have, after one of so many.
 fn as_long_as_it_should(bytes: u64, now: Instant, begun: Instant) -> u64 {
-    let micros = u128::from(now.as_micros().saturating_sub(begun.as_micros()).max(1));
+    let micros = u128::from(now.since(begun).as_micros().max(1));
     let in_time = u128::from(bytes) * LASTS.as_micros() / micros;
     u64::try_from(in_time).unwrap_or(u64::MAX).clamp(FIRST, BYTES)
 }
@@ -493,8 +493,8 @@ mod tests {
         let ranges = all(&list(&large), |_| false, 32 * SMALL);
         assert_eq!(ranges.iter().map(|it| it.files.len()).collect::<Vec<_>>(), [32, 32, 16]);
         assert_eq!(ranges[1].after.as_deref(), Some(large[31].0));
-        assert_eq!(ranges[0].share(32 * AROUND + ranges[0].bytes), ranges[0].bytes);
-        assert_eq!(ranges[0].share(0), 0);
+        assert_eq!(ranges[0].part_of(32 * AROUND + ranges[0].bytes), ranges[0].bytes);
+        assert_eq!(ranges[0].part_of(0), 0);
     }
 
     #[test]

@@ -6,8 +6,7 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 
-use servent::sys::is_closed_pipe;
-use servent::sys::{self, is_device};
+use servent::sys::{self, is_closed_pipe, is_device};
 use tokio::sync::oneshot;
 
 use crate::exit::{Exit, Failure, error_text};

@@ -11,13 +11,12 @@ use servent::sys::is_port_in_use;
 use servent_core::wire::pdtp::PORT;
 use tokio::net::TcpListener;
 
-use super::super::Common;
-use super::super::finding::map_port::PortLease;
-use super::super::live::LiveFlags;
-use super::super::start::{TraceFlag, address, runtime};
+use crate::cli::Common;
+use crate::cli::amount::rate;
+use crate::cli::finding::map_port::PortLease;
+use crate::cli::live::LiveFlags;
 use crate::cli::serve::{reach, site, standby};
-
-use super::super::amount::rate;
+use crate::cli::start::{TraceFlag, address, runtime};
 use crate::config::Config;
 use crate::config::file::Raw;
 use crate::exit::{Exit, Failure, error_text};

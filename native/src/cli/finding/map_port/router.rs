@@ -11,6 +11,7 @@ use crab_nat::{
 use igd_next::aio::Gateway;
 use igd_next::aio::tokio::{Tokio, search_gateway};
 use igd_next::{AddPortError, PortMappingProtocol, SearchOptions};
+use servent::any_address;
 use servent::sys::gateway;
 
 use super::{PortProtocol, PortWish};
@@ -161,11 +162,8 @@ impl PortProtocol {
 
 /// The address of this machine on the way to another; nothing is sent.
 fn our_side(of: IpAddr) -> Option<IpAddr> {
-    let any: SocketAddr = match of {
-        IpAddr::V4(_) => ([0, 0, 0, 0], 0).into(),
-        IpAddr::V6(_) => ([0u16; 8], 0).into(),
-    };
-    let socket = UdpSocket::bind(any).ok()?;
-    socket.connect((of, 9)).ok()?;
+    let there = SocketAddr::new(of, 9);
+    let socket = UdpSocket::bind(any_address(there)).ok()?;
+    socket.connect(there).ok()?;
     Some(socket.local_addr().ok()?.ip())
 }

@@ -34,7 +34,7 @@ impl VisitPort {
         }
         let wish = PortWish { protocol: PortProtocol::Udp, port, lease };
         let (_, held) = kept.get_or_insert_with(|| (port, PortLease::begin(wish, reporter)));
-        endpoint.is_reached_at(held.outside().await);
+        endpoint.set_outside(held.outside().await);
     }
 
     /// Gives it back.
