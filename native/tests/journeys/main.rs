@@ -24,6 +24,7 @@ mod machines;
 mod mapped_port;
 mod meeting;
 mod meeting_flood;
+mod namespaces;
 mod pauses;
 mod proxies;
 mod queue;

@@ -3,24 +3,14 @@
 //! behind the router at 20.0.0.11, which runs it, and the second behind another one. The
 //! addresses look like those of the world, because it forwards nothing to others.
 
-use std::io::BufRead as _;
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use crate::namespaces::Network;
+use crate::program::{Running, assert_same, noise, until};
 
-use crate::program::{Place, Running, assert_same, noise, until};
-
-/// Makes the namespaces, says their process ids, and lives until its input ends. The
-/// arguments are what the router speaks: NAT-PMP and PCP, and UPnP.
+/// Makes the machines. The arguments are what the router speaks: NAT-PMP and PCP, and
+/// UPnP.
 const NETWORK: &str = r#"
-set -e
-export PATH=/usr/sbin:/usr/bin:/sbin:/bin
-ip link set lo up
 ip link add middle type bridge && ip addr add 20.0.0.1/24 dev middle
 ip link set middle up
-apart() { # a namespace
-  unshare -n sleep 600 <&- >&- 2>&- & pid=$!
-  while [ $(readlink /proc/$pid/ns/net) = $(readlink /proc/$$/ns/net) ]; do sleep 0.02; done
-}
 pids= homes= n=0
 for side in 1 2; do
   apart; router=$pid; apart; home=$pid; pids="$pids $router $home"; homes="$homes $router $home"
@@ -70,9 +60,6 @@ if [ $1$2 != nono ]; then
   pids="$! $pids"
   while ! grep -q -e 'HTTP listening' -e 'NAT-PMP/PCP traffic' miniupnpd.log; do sleep 0.05; done
 fi
-echo $homes
-read end || true
-kill $pids
 "#;
 
 /// How the program is told of the place, which is in the network in between.
@@ -80,80 +67,23 @@ const VIA: &str = "20.0.0.1:6349";
 /// The port of what is shared, and of the router.
 const PORT: &str = "6346";
 
-struct Network {
-    place: Place,
-    namespaces: Child,
-    /// The first process of the network in between, of the router that is asked, of the
-    /// person behind it, and of the other person.
-    pids: [u32; 4],
+/// The machines of the network, by what is on them.
+const ROUTER: usize = 1;
+const INSIDE: usize = 2;
+const OTHER: usize = 4;
+
+/// `None` where it cannot be made. `speaks`: NAT-PMP and PCP, and UPnP.
+fn network(speaks: [bool; 2]) -> Option<Network> {
+    let speaks = speaks.map(|speaks| if speaks { "yes" } else { "no" });
+    Network::new(NETWORK, &speaks, &[("miniupnpd", "miniupnpd-nftables")])
 }
 
-impl Network {
-    /// `None` where it cannot be made. `speaks`: NAT-PMP and PCP, and UPnP.
-    fn new(speaks: [bool; 2]) -> Option<Self> {
-        for (name, package) in
-            [("ip", "iproute2"), ("nft", "nftables"), ("miniupnpd", "miniupnpd-nftables")]
-        {
-            let there = |folder: &&str| Path::new(folder).join(name).exists();
-            if !["/usr/sbin", "/sbin", "/usr/bin"].iter().any(there) {
-                println!("left out: {name} is not installed (`sudo apt-get install {package}`)");
-                return None;
-            }
-        }
-        let place = Place::new();
-        let mut shell = Command::new("unshare");
-        shell.args(["-rn", "sh", "-c", NETWORK, "sh"]).env_clear();
-        shell.args(speaks.map(|speaks| if speaks { "yes" } else { "no" }));
-        shell.current_dir(place.dir.path());
-        shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut namespaces = shell.spawn().unwrap();
-        let mut line = String::new();
-        let mut out = std::io::BufReader::new(namespaces.stdout.take().unwrap());
-        out.read_line(&mut line).unwrap();
-        let pids: Vec<u32> = line.split_whitespace().map(|pid| pid.parse().unwrap()).collect();
-        let [router, home, _, other] = pids[..] else {
-            let why = namespaces.wait_with_output().unwrap();
-            let why = String::from_utf8_lossy(&why.stderr).into_owned();
-            println!("left out: no network of namespaces can be made here: {why}");
-            return None;
-        };
-        let pids = [namespaces.id(), router, home, other];
-        Some(Self { place, namespaces, pids })
-    }
-
-    fn command(&self, at: usize, program: &Path) -> Command {
-        let mut command = Command::new("nsenter");
-        let pid = self.pids[at].to_string();
-        command.args(["-t", &pid, "-U", "--preserve-credentials", "-n"]).arg(program);
-        command.env_clear().env("HOME", self.place.path("home"));
-        command.env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
-        command.env("SERVENT_CODE", "ocean-pepper-violin-garden-moon");
-        command.current_dir(self.place.dir.path()).stdin(Stdio::null());
-        command
-    }
-
-    /// The program in one of the namespaces.
-    fn servent(&self, at: usize, arguments: &[&str]) -> Command {
-        let program = self.place.servent(&[]).get_program().to_owned();
-        let mut command = self.command(at, program.as_ref());
-        command.args(arguments);
-        command
-    }
-
-    /// Whether the router forwards anything now.
-    fn forwards(&self) -> bool {
-        let mut nft = self.command(1, "nft".as_ref());
-        let rules = nft.args(["list", "chain", "inet", "t", "asked_to"]).output().unwrap();
-        assert!(rules.status.success(), "{}", String::from_utf8_lossy(&rules.stderr));
-        String::from_utf8_lossy(&rules.stdout).contains("dnat")
-    }
-}
-
-impl Drop for Network {
-    fn drop(&mut self) {
-        drop(self.namespaces.stdin.take()); // They end with it.
-        let _ = self.namespaces.wait();
-    }
+/// Whether the router forwards anything now.
+fn forwards(network: &Network) -> bool {
+    let mut nft = network.command(ROUTER, "nft");
+    let rules = nft.args(["list", "chain", "inet", "t", "asked_to"]).output().unwrap();
+    assert!(rules.status.success(), "{}", String::from_utf8_lossy(&rules.stderr));
+    String::from_utf8_lossy(&rules.stdout).contains("dnat")
 }
 
 /// The servent behind the router, which shares a song.
@@ -164,13 +94,13 @@ fn sharing(network: &Network, bytes: &[u8]) -> Running {
     let listen = format!(":{PORT}");
     let share = ["share", "songs", "--map-port", "--listen", &listen, "--state", "sharing"];
     let renewed_often = ["--set", "map_port_for=8s", "--json"];
-    Running::start(network.servent(2, &[&share[..], &renewed_often].concat()))
+    Running::start(network.servent(INSIDE, &[&share[..], &renewed_often].concat()))
 }
 
 #[test]
 fn pa_11_a_router_that_is_asked_lets_others_in_until_the_end() {
     for (speaks, by) in [([true, false], "PCP"), ([false, true], "UPnP")] {
-        let Some(network) = Network::new(speaks) else { return };
+        let Some(network) = network(speaks) else { return };
         let bytes = noise(300_000);
         let mut sharing = sharing(&network, &bytes);
         let told = sharing.event("port_mapped");
@@ -180,20 +110,20 @@ fn pa_11_a_router_that_is_asked_lets_others_in_until_the_end() {
         for _ in 0..2 {
             sharing.event("port_renewed");
         }
-        assert!(network.forwards(), "{by}: the port is renewed");
+        assert!(forwards(&network), "{by}: the port is renewed");
         let url = format!("http://20.0.0.11:{PORT}/songs/song.ogg");
-        let getting = network.servent(3, &["get", &url, "-o", "here.ogg", "--json"]);
+        let getting = network.servent(OTHER, &["get", &url, "-o", "here.ogg", "--json"]);
         assert_eq!(Running::start(getting).end().code(), Some(0), "{by}: it is downloaded");
         assert_same(&network.place.path("here.ogg"), &bytes);
         sharing.signal("INT");
         assert_eq!(sharing.end().code(), Some(0), "{by}");
-        until("the router has its port back", || !network.forwards());
+        until("the router has its port back", || !forwards(&network));
     }
 }
 
 #[test]
 fn pa_11_a_router_that_forwards_nothing_is_one_sentence() {
-    let Some(network) = Network::new([false, false]) else { return };
+    let Some(network) = network([false, false]) else { return };
     let mut sharing = sharing(&network, b"words");
     let told = sharing.event("no_port");
     assert_eq!(told["why"], "no router answers PCP, NAT-PMP or UPnP", "{told}");
@@ -204,23 +134,23 @@ fn pa_11_a_router_that_forwards_nothing_is_one_sentence() {
 /// Both routers give every destination another port, and the place does not relay.
 #[test]
 fn pa_11_two_whose_routers_are_symmetric_meet_when_one_is_asked() {
-    let Some(network) = Network::new([true, true]) else { return };
+    let Some(network) = network([true, true]) else { return };
     let bytes = noise(300_000);
     std::fs::write(network.place.path("song.ogg"), &bytes).unwrap();
     std::fs::create_dir(network.place.path("inbox")).unwrap();
     let mut meeting = Running::start(network.servent(0, &["meet", "--listen", VIA, "--json"]));
     meeting.event("listening");
     let take = ["receive", "--via", VIA, "--map-port", "-o", "inbox", "--yes", "--json"];
-    let mut receiver = Running::start(network.servent(2, &take));
+    let mut receiver = Running::start(network.servent(INSIDE, &take));
     receiver.event("port_mapped");
     receiver.event("at_place");
     let mut sender =
-        Running::start(network.servent(3, &["send", "--via", VIA, "song.ogg", "--json"]));
+        Running::start(network.servent(OTHER, &["send", "--via", VIA, "song.ogg", "--json"]));
     let sent = sender.event("sent");
     assert_eq!(sent["path"], "direct", "{sent}");
     assert_eq!(sender.end().code(), Some(0));
     assert_same(&network.place.path("inbox/song.ogg"), &bytes);
     receiver.signal("INT");
     assert_eq!(receiver.end().code(), Some(0));
-    until("the router has its port back", || !network.forwards());
+    until("the router has its port back", || !forwards(&network));
 }

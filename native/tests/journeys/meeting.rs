@@ -3,24 +3,14 @@
 //! each the sender and the receiver. What the routers do with UDP is said with
 //! nftables.
 
-use std::io::BufRead as _;
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use crate::namespaces::Network;
+use crate::program::{Running, noise};
 
-use crate::program::{Place, Running, noise};
-
-/// Makes the namespaces, says their process ids, and lives until its input ends.
-/// The network in between is this one; each argument is what a router is like.
+/// Makes the machines: the place is in the network in between, and each argument is
+/// what a router is like.
 const NETWORK: &str = r#"
-set -e
-export PATH=/usr/sbin:/usr/bin:/sbin:/bin
-ip link set lo up
 ip link add middle type bridge && ip addr add 192.0.2.1/24 dev middle
 ip link set middle up
-apart() { # a namespace
-  unshare -n sleep 600 <&- >&- 2>&- & pid=$!
-  while [ $(readlink /proc/$pid/ns/net) = $(readlink /proc/$$/ns/net) ]; do sleep 0.02; done
-}
 pids= homes= n=0
 for kind in "$@"; do
   n=$((n + 1))
@@ -64,67 +54,11 @@ table ip t {
 }
 END
 done
-echo $homes
-read end || true
-kill $pids
 "#;
 
-/// The program cannot be told apart from others by where it is.
-struct Network {
-    place: Place,
-    namespaces: Child,
-    /// The first process of the network in between, the sender's and the receiver's.
-    pids: [u32; 3],
-}
-
-impl Network {
-    /// `None` where it cannot be made.
-    fn new(kinds: [&str; 2]) -> Option<Self> {
-        for (name, package) in [("ip", "iproute2"), ("nft", "nftables")] {
-            let there = |folder: &&str| Path::new(folder).join(name).exists();
-            if !["/usr/sbin", "/sbin", "/usr/bin"].iter().any(there) {
-                println!("left out: {name} is not installed (`sudo apt-get install {package}`)");
-                return None;
-            }
-        }
-        let place = Place::new();
-        let mut shell = Command::new("unshare");
-        shell.args(["-rn", "sh", "-c", NETWORK, "sh"]).args(kinds).env_clear();
-        shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut namespaces = shell.spawn().unwrap();
-        let mut line = String::new();
-        let mut out = std::io::BufReader::new(namespaces.stdout.take().unwrap());
-        out.read_line(&mut line).unwrap();
-        let pids: Vec<u32> = line.split_whitespace().map(|pid| pid.parse().unwrap()).collect();
-        let [sender, receiver] = pids[..] else {
-            let why = namespaces.wait_with_output().unwrap();
-            let why = String::from_utf8_lossy(&why.stderr).into_owned();
-            println!("left out: no network of namespaces can be made here: {why}");
-            return None;
-        };
-        let pids = [namespaces.id(), sender, receiver];
-        Some(Self { place, namespaces, pids })
-    }
-
-    /// The program in one of the namespaces.
-    fn servent(&self, at: usize, arguments: &[&str]) -> Command {
-        let program = self.place.servent(&[]).get_program().to_owned();
-        let mut command = Command::new("nsenter");
-        let pid = self.pids[at].to_string();
-        command.args(["-t", &pid, "-U", "--preserve-credentials", "-n"]);
-        command.arg(program).args(arguments);
-        command.env_clear().env("HOME", self.place.path("home")).env("PATH", "/usr/bin:/bin");
-        command.env("SERVENT_CODE", "ocean-pepper-violin-garden-moon");
-        command.current_dir(self.place.dir.path()).stdin(Stdio::null());
-        command
-    }
-}
-
-impl Drop for Network {
-    fn drop(&mut self) {
-        drop(self.namespaces.stdin.take()); // They end with it.
-        let _ = self.namespaces.wait();
-    }
+/// Two machines, each behind a router of that kind; `None` where they cannot be made.
+fn network(kinds: [&str; 2]) -> Option<Network> {
+    Network::new(NETWORK, &kinds, &[])
 }
 
 /// What is to come of it.
@@ -235,7 +169,7 @@ fn two_behind_routers_send_each_other_a_file() {
         (["symmetric", "port"], Expected::Guessed),
         (["open", "blocked"], Expected::Relayed),
     ] {
-        let Some(network) = Network::new(kinds) else { return };
+        let Some(network) = network(kinds) else { return };
         sent(&network, kinds, expected, (1, 300_000));
         if kinds[1] == "blocked" {
             told(&network, kinds);
@@ -245,7 +179,7 @@ fn two_behind_routers_send_each_other_a_file() {
 
 #[test]
 fn pa_14_in_one_network_only_the_code_is_typed() {
-    let Some(network) = Network::new(["open", "open"]) else { return };
+    let Some(network) = network(["open", "open"]) else { return };
     let home = network.place.path("home");
     let (inbox, bytes) = (home.join("inbox"), noise(100_000));
     std::fs::create_dir_all(&inbox).unwrap();
@@ -267,7 +201,7 @@ fn pa_14_in_one_network_only_the_code_is_typed() {
 #[test]
 fn pa_16_what_is_shared_behind_a_router_is_downloaded_behind_another() {
     for (kinds, relay) in [(["port", "port"], false), (["symmetric", "symmetric"], true)] {
-        let Some(network) = Network::new(kinds) else { return };
+        let Some(network) = network(kinds) else { return };
         let home = network.place.path("home");
         let (folder, bytes) = (home.join("songs"), noise(5_000_000));
         std::fs::create_dir_all(&folder).unwrap();
@@ -298,7 +232,7 @@ fn pa_16_what_is_shared_behind_a_router_is_downloaded_behind_another() {
 
 #[test]
 fn pa_15_the_doctor_says_what_a_router_lets_in() {
-    let Some(network) = Network::new(["restricted", "port"]) else { return };
+    let Some(network) = network(["restricted", "port"]) else { return };
     let mut place = Running::start(network.servent(0, &["meet", "--listen", VIA, "--json"]));
     place.event("listening");
     for (at, filtering) in [(1, "address_dependent"), (2, "address_and_port_dependent")] {
@@ -317,7 +251,7 @@ fn every_pair_of_routers_has_its_path_or_its_sentence() {
         for other in all {
             let (kinds, expected) = ([one, other], expected(one, other));
             println!("{one} and {other}: {expected:?}");
-            let Some(network) = Network::new(kinds) else { return };
+            let Some(network) = network(kinds) else { return };
             sent(&network, kinds, expected, (1, 20_000_000));
             sent(&network, kinds, expected, (2, 20_000_000));
             if expected == Expected::Relayed {
