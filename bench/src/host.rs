@@ -259,6 +259,28 @@ pub(crate) fn target_of(server: &Server, name: &str) -> Result<String> {
     }
 }
 
+/// Waits until the file is shared. One that is far down a long list is not in its first
+/// part.
+pub(crate) fn wait_for(server: &Server, target: &str) -> Result<()> {
+    let deadline = now() + PATIENCE;
+    let ask = format!("HEAD {target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    loop {
+        let answer = Client::connect(server.at).and_then(|mut c| {
+            c.stream.write_all(ask.as_bytes())?;
+            let mut text = String::new();
+            c.stream.read_to_string(&mut text)?;
+            Ok(text)
+        });
+        if answer.is_ok_and(|text| text.starts_with("HTTP/1.1 200 ")) {
+            return Ok(());
+        }
+        if now() > deadline {
+            bail!("{target} is not shared");
+        }
+        pause();
+    }
+}
+
 /// The `n`th client's address: each has one of its own.
 pub(crate) fn address(n: u32) -> IpAddr {
     IpAddr::V4(Ipv4Addr::from(0x7f01_0001_u32 + n))
