@@ -1,8 +1,10 @@
-//! `servent swarm`: distributes a file among many peers that exchange its
+//! `servent swarm`: distributes a file or a folder among many peers that exchange its
 //! pieces.
 
 mod get;
+mod given;
 mod serve;
+mod target;
 
 use clap::{Args, Subcommand};
 use servent::swarm::SwarmError;
@@ -10,7 +12,7 @@ use servent::swarm::SwarmError;
 use super::Common;
 use crate::exit::{Exit, Failure};
 
-/// Give a file to many at once, or take part in that.
+/// Give a file or a folder to many at once, or take part in that.
 ///
 /// A coordinator tells every client from which peer to fetch which piece, so that the
 /// source sends little more than one copy and no client only takes (PDTP 2).
@@ -18,6 +20,8 @@ use crate::exit::{Exit, Failure};
 #[command(after_help = "Examples:
   servent swarm serve film.mkv                    coordinator and source, on port 6086
   servent swarm get pdtp://10.0.0.7/film.mkv      every client
+  servent swarm serve course/                     a folder, with everything in it
+  servent swarm get pdtp://10.0.0.7/course/
   servent swarm get pdtp://10.0.0.7/film.mkv --seed-for 10m")]
 pub(crate) struct SwarmArgs {
     #[command(subcommand)]

@@ -10,7 +10,7 @@ use servent_core::node;
 
 pub use self::error::SwarmError;
 pub use self::get::{Fetch, GetOptions, SwarmProgress, get};
-pub use self::serve::{CoordinatorServer, ServeOptions, Withdrawals, serve};
+pub use self::serve::{CoordinatorServer, ServeOptions, ServedFile, Withdrawals, serve};
 pub use crate::driver::DriverTally;
 pub use crate::files::{CHUNK, Hashed, hash_file};
 

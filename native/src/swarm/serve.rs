@@ -18,11 +18,29 @@ use crate::files::{CHUNK, Hashed, hash_file};
 use crate::store::{Database, Durability, Role};
 use crate::tape::TraceFile;
 
+/// A file to give.
+#[derive(Debug, Clone)]
+pub struct ServedFile {
+    /// Where it is.
+    pub path: PathBuf,
+    /// What clients call it: what a URL has after the host. A folder's ends with a slash.
+    pub name: String,
+}
+
+impl ServedFile {
+    /// A file that is named by the last component of its path.
+    #[must_use]
+    pub fn named_as_it_is(path: PathBuf) -> Self {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        Self { path, name }
+    }
+}
+
 /// Everything a coordinator needs to start.
 #[derive(Debug, Clone)]
 pub struct ServeOptions {
-    /// The files; each is named by the last component of its path.
-    pub files: Vec<PathBuf>,
+    /// The files.
+    pub files: Vec<ServedFile>,
     /// Where to listen for clients and peers.
     pub listen: Vec<SocketAddr>,
     /// Pieces the source uploads at one time.
@@ -61,7 +79,7 @@ impl ServeOptions {
     #[must_use]
     pub fn under(dir: impl Into<PathBuf>, file: impl Into<PathBuf>) -> Self {
         Self {
-            files: vec![file.into()],
+            files: vec![ServedFile::named_as_it_is(file.into())],
             listen: vec![SocketAddr::from(([127, 0, 0, 1], 0))],
             slots: 4,
             proxies: Vec::new(),
@@ -192,19 +210,18 @@ type ServedFiles = (Vec<(Text, Hashed)>, Vec<PathBuf>);
 
 async fn hash_all(options: &ServeOptions) -> Result<ServedFiles, SwarmError> {
     let (mut files, mut paths, mut names) = (Vec::new(), Vec::new(), BTreeSet::new());
-    for path in &options.files {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    for ServedFile { path, name } in &options.files {
         let (from, chunk) = (path.clone(), options.chunk.max(1));
         let hashed = tokio::task::spawn_blocking(move || hash_file(&from, chunk)).await;
         let hashed = hashed
             .unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
             .map_err(|why| SwarmError::file(path, why))?;
         if hashed.pieces.len() > options.swarm.pieces as usize {
-            return Err(SwarmError::TooManyPieces(name));
+            return Err(SwarmError::TooManyPieces(name.clone()));
         }
-        let url = url_of(&name);
+        let url = url_of(name);
         if !names.insert(url.clone()) {
-            return Err(SwarmError::Twice(name));
+            return Err(SwarmError::Twice(name.clone()));
         }
         paths.push(absolute(path)?);
         files.push((url, hashed));

@@ -206,7 +206,7 @@ impl TransferMessage {
     }
 }
 
-fn put_entry(mut out: Vec<u8>, entry: &OfferEntry) -> Vec<u8> {
+pub(super) fn put_entry(mut out: Vec<u8>, entry: &OfferEntry) -> Vec<u8> {
     let FileAttributes { modified, executable } = entry.attributes;
     let dated = if modified.is_some() { DATED } else { 0 };
     let (seconds, nanos) = modified.unwrap_or_default();
@@ -245,7 +245,7 @@ fn lacks(mut rest: &[u8]) -> Option<TransferMessage> {
     })
 }
 
-fn entries(mut rest: &[u8]) -> Option<Vec<OfferEntry>> {
+pub(super) fn entries(mut rest: &[u8]) -> Option<Vec<OfferEntry>> {
     let mut entries = Vec::new();
     while !rest.is_empty() {
         let length = long(&mut rest)?;

@@ -34,6 +34,7 @@ mod several_receivers;
 mod slow_reader;
 mod soak;
 mod stopped;
+mod swarm_folder;
 mod swarm_source;
 mod turns;
 mod uploads;

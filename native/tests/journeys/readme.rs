@@ -256,4 +256,9 @@ fn swarm([here, there]: [&Machine; 2], readme: &mut Readme) {
     stop(serving);
     let line = readme.says("dist/servent swarm serve film.mkv --lab 127.0.0.1:0");
     stop(there.starts(&format!("{line} 2>&1"), "lab http://"));
+    let song = there.has("course/song.ogg", 10_000);
+    let serving = there.starts(readme.says("dist/servent swarm serve course/"), "pdtp://");
+    here.does(readme.says("dist/servent swarm get pdtp://10.0.0.7/course/"));
+    assert_same(&here.file("course/song.ogg"), &song);
+    stop(serving);
 }

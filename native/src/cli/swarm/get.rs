@@ -1,24 +1,21 @@
 //! `servent swarm get`.
 
-use std::fs::File;
 use std::io;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use data_encoding::HEXLOWER;
-use serde_json::{Value, json};
+use serde_json::Value;
 use servent::swarm::{Fetch, GetOptions, SwarmProgress, get};
 use servent::{Clock, connect_first, resolve_host};
-use servent_core::text::Shown;
 use servent_core::time::Instant;
 use servent_core::wire::pdtp::{Hash, PORT, url_of};
-use sha1::Digest as _;
 
 use super::super::Common;
 use super::super::amount::{rate, some};
 use super::super::start::{TraceFlag, address, runtime};
+use super::target::SwarmTarget;
 use crate::config::units;
 use crate::exit::{Exit, Failure, error_text};
 use crate::progress::{
@@ -31,7 +28,7 @@ const TELL_EVERY: Duration = Duration::from_millis(500);
 /// How long to look which address of a coordinator answers.
 const ANSWER: Duration = Duration::from_secs(5);
 
-/// Take a file from a swarm, and give its pieces to others meanwhile.
+/// Take a file or a folder from a swarm, and give its pieces to others meanwhile.
 ///
 /// Every piece is checked before it counts. Stopped, and started again with
 /// the same command, it goes on where it was.
@@ -39,13 +36,14 @@ const ANSWER: Duration = Duration::from_secs(5);
 #[command(after_help = "Examples:
   servent swarm get pdtp://10.0.0.7/film.mkv
   servent swarm get pdtp://host:7000/film.mkv -o film.mkv --seed-for 10m
+  servent swarm get pdtp://10.0.0.7/course/ -o lessons/    makes lessons/course
   servent swarm get pdtp://10.0.0.7/film.mkv --passive --upload-rate 500k")]
 pub(crate) struct SwarmGetArgs {
-    /// `pdtp://HOST[:PORT]/NAME`.
+    /// `pdtp://HOST[:PORT]/NAME`; a folder's ends with `/`.
     #[arg(value_name = "URL")]
     url: String,
-    /// The file to make; usually the name in the URL.
-    #[arg(short, long, value_name = "FILE")]
+    /// The file to make, usually with the name in the URL; the folder to put a folder in.
+    #[arg(short, long, value_name = "FILE|DIR")]
     output: Option<PathBuf>,
     /// Where peers come; `:PORT` for every address. Usually any free port.
     #[arg(long, value_name = "ADDRESS", value_parser = address, default_value = ":0")]
@@ -102,7 +100,9 @@ fn parts(url: &str) -> Option<(&str, u16, &str)> {
         _ => (place, PORT),
     };
     let host = host.trim_start_matches('[').trim_end_matches(']');
-    (!host.is_empty() && !name.is_empty() && !name.contains('/')).then_some((host, port, name))
+    // A folder's name ends with a slash.
+    let plain = name.strip_suffix('/').unwrap_or(name);
+    (!host.is_empty() && !plain.is_empty() && !plain.contains('/')).then_some((host, port, name))
 }
 
 pub(crate) fn run(common: &Common, arguments: &SwarmGetArgs) -> Result<(), Failure> {
@@ -114,19 +114,16 @@ pub(crate) fn run(common: &Common, arguments: &SwarmGetArgs) -> Result<(), Failu
             .next("it looks like pdtp://HOST/NAME or pdtp://HOST:PORT/NAME"));
     };
     let url = url_of(name);
-    // Pieces come in any order: what a device is to take waits in a folder until then.
-    let device = arguments.output.as_deref().filter(|output| is_device(output));
-    let spool = device.map(|_| tempfile::tempdir()).transpose();
-    let spool = spool.map_err(|e| Failure::file("make a folder in", &std::env::temp_dir(), &e))?;
-    let target = match &spool {
-        Some(spool) => spool.path().join("pieces"),
-        None => target(arguments.output.as_deref(), name)?,
-    };
-    let folder = sha1::Sha1::digest(target.as_os_str().as_encoded_bytes());
-    let state = config.settings.state.join("swarm-get").join(HEXLOWER.encode(&folder[..8]));
+    let states = config.settings.state.join("swarm-get");
+    let target = SwarmTarget::new(arguments.output.as_deref(), name, &states)?;
     let reporter = Reporter::new(Voice::new(arguments.json, common.quiet), false);
     runtime()?.block_on(async {
         let mut signals = Signals::new()?;
+        if target.is_fetched() {
+            target.complete(&SwarmProgress::default(), &reporter).await?;
+            target.remove();
+            return Ok(());
+        }
         let found = coordinators(host, port).await.map_err(|why| {
             Failure::new(Exit::Network, format!("cannot find {host}: {}", error_text(&why)))
                 .next("check the name and the network")
@@ -134,34 +131,25 @@ pub(crate) fn run(common: &Common, arguments: &SwarmGetArgs) -> Result<(), Failu
         let mut fetch = get(GetOptions {
             coordinator: found,
             url,
-            target: target.clone(),
+            target: target.pieces.clone(),
             sha256: arguments.sha256,
             listen: (!arguments.passive).then_some(arguments.listen),
             rates: (arguments.upload_rate, arguments.download_rate),
             at_once: (arguments.max_downloads, arguments.max_uploads),
             patience: Some(Duration::from_secs(arguments.timeout.into())),
             seed_for: arguments.seed_for,
-            state,
+            state: target.state.clone(),
             durability: config.settings.durability,
             trace: config.settings.trace_file(),
         })
         .await?;
         let voice = Voice::new(arguments.json, common.quiet);
-        let bar = SwarmBar::new(&reporter, voice, &target);
-        follow(&mut fetch, &mut signals, (bar, device.unwrap_or(&target))).await
-    })?;
-    device.map_or(Ok(()), |device| copy_to_device(&target, device))
-}
-
-/// True for a device such as `/dev/null`, or a pipe with a name.
-fn is_device(output: &Path) -> bool {
-    output.metadata().is_ok_and(|about| !about.is_file() && !about.is_dir())
-}
-
-fn copy_to_device(file: &Path, device: &Path) -> Result<(), Failure> {
-    let out = File::options().write(true).open(device);
-    let copied = out.and_then(|mut out| io::copy(&mut File::open(file)?, &mut out));
-    copied.map(drop).map_err(|e| Failure::file("write to", device, &e))
+        let bar = SwarmBar::new(&reporter, voice, &target.name);
+        follow(&mut fetch, &mut signals, (bar, &target)).await?;
+        drop(fetch);
+        target.remove();
+        Ok(())
+    })
 }
 
 /// The addresses of the coordinator; of several, the one that answers is first.
@@ -175,29 +163,10 @@ async fn coordinators(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
     Ok(found)
 }
 
-fn target(output: Option<&Path>, name: &str) -> Result<PathBuf, Failure> {
-    let plain = url_of(name);
-    let plain = percent_encoding::percent_decode_str(plain.rsplit('/').next().unwrap_or_default());
-    let plain = plain.decode_utf8_lossy().into_owned();
-    // A name in a URL becomes a file in this folder, never a path.
-    if output.is_none() && (plain.contains('/') || matches!(plain.as_str(), "." | "..")) {
-        return Err(
-            Failure::usage(format!("{plain:?} is no name for a file")).next("choose one with -o")
-        );
-    }
-    let target = output.map_or_else(|| PathBuf::from(plain), Path::to_path_buf);
-    let target = std::path::absolute(&target).map_err(|e| Failure::file("write", &target, &e))?;
-    if target.symlink_metadata().is_ok() {
-        return Err(Failure::new(Exit::Disk, format!("{} is there already", target.display()))
-            .next("choose another name with -o, or take it away"));
-    }
-    Ok(target)
-}
-
 async fn follow(
     fetch: &mut Fetch,
     signals: &mut Signals,
-    (mut bar, target): (SwarmBar<'_>, &Path),
+    (mut bar, target): (SwarmBar<'_>, &SwarmTarget),
 ) -> Result<(), Failure> {
     let (clock, reporter) = (Clock::new(), bar.reporter);
     let mut progress = fetch.progress();
@@ -212,7 +181,7 @@ async fn follow(
                 if now != shown || bar.line.is_some() {
                     bar.show(clock.now(), &now);
                     if shown.done.is_none() && now.done.is_some() {
-                        tell_done(reporter, target, &now);
+                        target.complete(&now, reporter).await?;
                     }
                     shown = now;
                 }
@@ -223,10 +192,7 @@ async fn follow(
     let last = ended?;
     match last.done {
         Some(_) if shown.done.is_some() => Ok(()),
-        Some(_) => {
-            tell_done(reporter, target, &last);
-            Ok(())
-        }
+        Some(_) => target.complete(&last, reporter).await,
         None => Err(Failure::new(
             Exit::Interrupted,
             format!("stopped with {} of {} pieces", last.held, last.pieces),
@@ -242,22 +208,9 @@ fn fact(event: &str, progress: &SwarmProgress) -> Value {
 }
 
 /// The source's share of the received bytes, in percent.
-fn source_share(progress: &SwarmProgress) -> u64 {
+pub(super) fn source_share(progress: &SwarmProgress) -> u64 {
     let all = progress.from_source + progress.from_peers;
     (progress.from_source * 100).checked_div(all).unwrap_or(0)
-}
-
-fn tell_done(reporter: &Reporter, target: &Path, progress: &SwarmProgress) {
-    let mut fact = fact("done", progress);
-    fact["path"] = json!(target);
-    let sentence = format!(
-        "{} {}, SHA-256 {}, {} % from the source",
-        target.display(),
-        bytes(progress.size),
-        progress.done.as_deref().unwrap_or_default(),
-        source_share(progress),
-    );
-    reporter.result(&fact, &sentence);
 }
 
 /// Progress: a line at the bottom of a terminal, or one now and then.
@@ -305,10 +258,9 @@ fn here(now: &SwarmProgress) -> u64 {
 }
 
 impl<'a> SwarmBar<'a> {
-    fn new(reporter: &'a Reporter, voice: Voice, target: &Path) -> Self {
+    fn new(reporter: &'a Reporter, voice: Voice, name: &str) -> Self {
         let line = (voice == Voice::Terminal).then(BottomLine::add);
-        let name = target.file_name().unwrap_or_default().to_string_lossy();
-        Self { reporter, line, name: Shown(&name).to_string(), rate: RecentRate::default() }
+        Self { reporter, line, name: name.to_owned(), rate: RecentRate::default() }
     }
 
     fn show(&mut self, at: Instant, now: &SwarmProgress) {
@@ -350,9 +302,16 @@ mod tests {
         assert_eq!(parts("pdtp://h:1/my%20f"), Some(("h", 1, "my%20f")));
         assert_eq!(parts("pdtp://[::1]/f"), Some(("::1", 6086, "f")));
         assert_eq!(parts("pdtp://[::1]:7/f"), Some(("::1", 7, "f")));
-        for wrong in
-            ["http://h/f", "pdtp://h", "pdtp:///f", "pdtp://h/", "pdtp://h:x/f", "pdtp://h/a/b"]
-        {
+        assert_eq!(parts("pdtp://h/course/"), Some(("h", 6086, "course/")));
+        for wrong in [
+            "http://h/f",
+            "pdtp://h",
+            "pdtp:///f",
+            "pdtp://h/",
+            "pdtp://h:x/f",
+            "pdtp://h/a/b",
+            "pdtp://h//",
+        ] {
             assert_eq!(parts(wrong), None, "{wrong}");
         }
     }
@@ -374,13 +333,5 @@ mod tests {
         assert_eq!(words.others, "1/4 pieces, 100 % from the source, 0 B given, 2 peers");
         let unknown = SwarmWords::of_progress(&SwarmProgress::default(), 0);
         assert_eq!((&unknown.share[..], &unknown.speed[..]), ("  0 %", ""));
-    }
-
-    #[test]
-    fn a_name_in_a_url_never_becomes_a_path() {
-        for name in ["..", "%2e%2e", "a%2Fb", "%2Fetc%2Fpasswd"] {
-            assert!(target(None, name).is_err(), "{name}");
-        }
-        assert!(target(None, "my%20file").unwrap().ends_with("my file"));
     }
 }

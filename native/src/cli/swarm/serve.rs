@@ -8,9 +8,11 @@ use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use servent::swarm::{CHUNK, CoordinatorServer, ServeOptions, serve};
 use servent::sys::is_port_in_use;
+use servent_core::text::Shown;
 use servent_core::wire::pdtp::PORT;
 use tokio::net::TcpListener;
 
+use super::given::{GivenFiles, escaped};
 use crate::cli::Common;
 use crate::cli::amount::rate;
 use crate::cli::finding::map_port::PortLease;
@@ -30,21 +32,25 @@ const TELL_EVERY: Duration = Duration::from_secs(2);
 /// clients that reconnect are told.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
-/// Give files to a swarm: be its coordinator and its source.
+/// Give files and folders to a swarm: be its coordinator and its source.
+///
+/// A folder is given as it is now: it is copied into one file in the state folder, which
+/// is removed at the end. Clients get it as a folder again.
 ///
 /// What every client gave and took is kept in the state folder and survives
 /// restarts; clients come back by themselves and go on where they were.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   servent swarm serve film.mkv
+  servent swarm serve course/
   servent swarm serve a b --listen :7000 --slots 8 --upload-rate 2M
   servent swarm serve film.mkv --metrics 127.0.0.1:9100    and: curl http://127.0.0.1:9100/metrics
   servent swarm serve film.mkv --lab 127.0.0.1:0    and watch it in a browser
   servent swarm serve film.mkv --store postgres://servent@db/film   one of several; see docs/site.md
   servent swarm serve a b --store postgres://servent@db/many --divide --listen 10.0.0.7:6086")]
 pub(crate) struct SwarmServeArgs {
-    /// The files.
-    #[arg(value_name = "FILE", required = true)]
+    /// The files and folders.
+    #[arg(value_name = "PATH", required = true)]
     files: Vec<PathBuf>,
     /// Listen here; `:PORT` for every address.
     #[arg(long, value_name = "ADDRESS", value_parser = address, default_value = ":6086")]
@@ -98,7 +104,7 @@ enum ServeRules {
 pub(crate) fn run(common: &Common, arguments: &SwarmServeArgs) -> Result<(), Failure> {
     let config = configure(common, arguments)?;
     let options = ServeOptions {
-        files: arguments.files.clone(),
+        files: Vec::new(),
         listen: arguments.listen.clone(),
         slots: arguments.slots,
         proxies: arguments.proxy.clone(),
@@ -119,11 +125,17 @@ pub(crate) fn run(common: &Common, arguments: &SwarmServeArgs) -> Result<(), Fai
         let mut signals = Signals::new()?;
         let listener = listen(arguments.metrics).await?;
         let lab = arguments.live.open(&config).await?;
-        let options = ServeOptions { tape: lab.is_some(), ..options };
+        let packing = GivenFiles::pack(arguments.files.clone(), options.state.clone(), reporter);
+        let given = tokio::select! {
+            given = packing => given?,
+            () = signals.first() => return Ok(()),
+        };
+        let files = given.files.clone();
+        let options = ServeOptions { files, tape: lab.is_some(), ..options };
         let ports: Vec<_> = listener.iter().chain(lab.iter().map(|lab| &lab.listener)).collect();
         let started = lead(options, &ports, &mut signals, &reporter).await?;
         let Some(server) = started else { return Ok(()) };
-        announce(&reporter, &server);
+        announce(&reporter, &server, &given);
         let listen = (server.servent(), &server.addrs()[..]);
         let port = PortLease::of_servent(&config.settings, listen, reporter);
         let _lab =
@@ -173,6 +185,10 @@ fn configure(common: &Common, arguments: &SwarmServeArgs) -> Result<Config, Fail
     arguments.trace.put(&mut builder)?;
     arguments.live.put(&mut builder)?;
     let config = builder.finish()?;
+    if !arguments.proxy.is_empty() && arguments.files.iter().any(|path| path.is_dir()) {
+        return Err(Failure::usage("another server has no folder as clients take it")
+            .next("give the folder without --proxy, or an archive of it with --proxy"));
+    }
     if arguments.slots == 0 || arguments.chunk == 0 {
         return Err(Failure::usage("--slots and --chunk must be at least 1"));
     }
@@ -212,22 +228,26 @@ async fn lead(
     standby::start(starting, ports, signals, tell).await
 }
 
-fn announce(reporter: &Reporter, server: &CoordinatorServer) {
+fn announce(reporter: &Reporter, server: &CoordinatorServer, given: &GivenFiles) {
     for at in server.addrs() {
         reporter.result(&json!({ "event": "listening", "at": at }), &format!("listening {at}"));
     }
-    for (url, hashed) in server.files() {
-        let name = url.rsplit('/').next().unwrap_or_default();
+    let at = server.addrs().first().map(|at| reach::place(*at, PORT)).unwrap_or_default();
+    for (file, (_, hashed)) in given.files.iter().zip(server.files()) {
+        let folder = given.folder(file);
+        let name = &file.name;
         let fact = json!({
-            "event": "file", "name": name, "size": hashed.size,
+            "event": "file", "name": name, "size": hashed.size, "files": folder.map(|it| it.files),
             "pieces": hashed.pieces.len(), "sha256": hashed.whole.to_string(),
         });
-        let at = server.addrs().first().map(|at| reach::place(*at, PORT)).unwrap_or_default();
+        let inside = folder.map_or_else(String::new, |it| format!("{}, ", count(it.files, "file")));
         let sentence = format!(
-            "{name}, {} in {}, SHA-256 {}\nothers take it with: servent swarm get pdtp://{at}/{name}",
+            "{}, {inside}{} in {}, SHA-256 {}\nothers take it with: servent swarm get pdtp://{at}/{}",
+            Shown(name),
             bytes(hashed.size),
             count(hashed.pieces.len() as u64, "piece"),
             hashed.whole,
+            escaped(name),
         );
         reporter.result(&fact, &sentence);
     }

@@ -9,8 +9,6 @@ use std::time::Duration;
 
 use data_encoding::HEXLOWER;
 use servent_core::wire::pdtp::{Hash, url_of};
-use tokio::runtime::Handle;
-use tokio::sync::mpsc::unbounded_channel;
 
 use super::super::greet::{next, offered};
 use super::super::inbox::TransferInbox;
@@ -22,7 +20,7 @@ use super::super::talk::Talk;
 use super::super::{Lacking, OfferEntry, TransferProgress};
 use super::ManyError;
 use super::parcel::number_for;
-use super::unpack::Unpacking;
+use super::unpack::{SealedBytes, Unpacking};
 use crate::net::udp::any_address;
 use crate::store::Durability;
 use crate::swarm::{Fetch, GetOptions, get};
@@ -227,21 +225,11 @@ impl Guest {
     pub async fn unpack(
         &self,
         inbox: TransferInbox,
-        mut told: impl FnMut(TransferProgress),
+        told: impl FnMut(TransferProgress),
     ) -> Result<(), ManyError> {
-        let (parcel, key) = (self.folder().join("parcel"), self.label.key);
-        let (entries, runtime) = (self.entries.clone(), Handle::current());
-        let (send, mut tells) = unbounded_channel();
-        // The disk may be slow, and the connection has to stay alive.
-        let work = tokio::task::spawn_blocking(move || -> io::Result<()> {
-            let unpacking = Unpacking::new(&parcel, &key, inbox)?;
-            runtime.block_on(unpacking.all(&entries, |it| _ = send.send(it)))
-        });
-        while let Some(it) = tells.recv().await {
-            told(it);
-        }
-        let done = work.await.map_err(io::Error::other).and_then(|done| done);
-        done.map_err(ManyError::Write)
+        let sealed = SealedBytes::open(&self.folder().join("parcel"), &self.label.key);
+        let unpacking = Unpacking::new(sealed.map_err(ManyError::Write)?, inbox);
+        unpacking.aside(self.entries.clone(), told).await.map_err(ManyError::Write)
     }
 
     /// Tells the sender that everything is stored.

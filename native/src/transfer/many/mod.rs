@@ -1,9 +1,12 @@
 //! One sender, several receivers: the sender's code admits each of them over
 //! unicast, and what is sent travels as one encrypted [`Parcel`] in a
-//! [swarm](crate::swarm), in which receivers pass its pieces on.
+//! [swarm](crate::swarm), in which receivers pass its pieces on. A folder for everyone
+//! travels as a [`FolderParcel`], which is not encrypted.
 
+mod folder;
 mod give;
 mod join;
+mod packing;
 mod parcel;
 mod unpack;
 
@@ -11,6 +14,7 @@ use std::io;
 
 use thiserror::Error;
 
+pub use self::folder::{FolderParcel, ReceivedFolder};
 pub use self::give::{GiveOptions, Giver, ReceiverStep};
 pub use self::join::{Guest, ReceiverPlace, join};
 pub use self::parcel::Parcel;
@@ -18,6 +22,9 @@ use super::receive_error::ReceiveError;
 use super::talk::{Silence, Talk};
 use crate::swarm::SwarmError;
 use crate::unicast::Lost;
+
+/// Bytes of a key, a secret and a digest.
+const KEY: usize = 32;
 
 /// Why it did not reach a receiver, on either side.
 #[derive(Debug, Error)]

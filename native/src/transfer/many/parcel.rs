@@ -12,7 +12,6 @@ use std::io::{self, Read as _, Write as _};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use blake3::Hasher;
 use bytes::BytesMut;
 use data_encoding::HEXLOWER;
 use hkdf::Hkdf;
@@ -20,17 +19,12 @@ use servent_core::id::Guid;
 use sha2::{Digest as _, Sha256};
 
 use super::super::message::CHUNK;
-use super::super::offer::{Lacking, Offer, OfferEntry, OfferError, total};
+use super::super::offer::{Lacking, Offer, OfferEntry, OfferError};
 use super::super::secret::{Half, TAG};
-use super::super::target::digest_of;
+use super::KEY;
+use super::packing::Packing;
 use crate::dice;
-use crate::files::free_room;
 use crate::sys::OwnerOnly as _;
-
-/// Bytes of a key, a secret and a digest.
-pub(super) const KEY: usize = 32;
-/// Bytes read at a time.
-const READ: usize = 1 << 16;
 
 /// A packed offer. Its folder is removed when it is dropped.
 #[derive(Debug)]
@@ -55,19 +49,15 @@ impl Parcel {
     /// A file cannot be read or changes, it is a stream, or the parcel cannot be
     /// written or is in use.
     pub fn pack(offer: &Offer, state: &Path) -> Result<Self, OfferError> {
-        let (mut entries, mut sums) = (offer.entries().to_vec(), Vec::new());
-        for (at, entry) in entries.iter_mut().enumerate().filter(|(_, it)| !it.is_folder()) {
-            let length = entry.length.ok_or_else(|| stream(&entry.text()))?;
-            sums.push(sum_of(offer, at, length)?);
-        }
-        let made = prepare(state, &entries, &sums);
+        let packing = Packing::new(offer)?;
+        let made = prepare(state, &packing.entries, &packing.sums);
         let (key, folder, lock) =
             made.map_err(|why| OfferError::Write { path: state.to_owned(), why })?;
         let file = folder.join(folder.file_name().unwrap_or_default());
-        let lacking = offer.lacking().to_vec();
+        let (entries, lacking) = (packing.entries.clone(), offer.lacking().to_vec());
         let parcel = Self { entries, lacking, key, file, folder, _lock: lock };
-        parcel.check_room()?;
-        parcel.write(offer, &sums)?;
+        packing.check_room(&parcel.file)?;
+        parcel.write(&packing)?;
         Ok(parcel)
     }
 
@@ -83,51 +73,18 @@ impl Parcel {
         &self.lacking
     }
 
-    /// Detects a full disk before anything is packed.
-    fn check_room(&self) -> Result<(), OfferError> {
-        let (_, size) = total(&self.entries);
-        let room = free_room(&self.file);
-        if size.zip(room).is_some_and(|(size, room)| size > room) {
-            let why = io::ErrorKind::StorageFull.into();
-            return Err(OfferError::Write { path: self.folder.clone(), why });
-        }
-        Ok(())
-    }
-
     /// Its name in the swarm, which cannot be guessed.
     pub(super) fn name(&self) -> String {
         self.file.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
 
-    fn write(&self, offer: &Offer, sums: &[[u8; KEY]]) -> Result<(), OfferError> {
+    fn write(&self, packing: &Packing<'_>) -> Result<(), OfferError> {
         let here = |why| OfferError::Write { path: self.file.clone(), why };
         let mut how = OpenOptions::new();
         how.write(true).create(true).truncate(true).private();
         let file = how.open(&self.file).map_err(here)?;
         let mut sealer = Sealer { half: Half::from_key(&self.key), chunk: BytesMut::new(), file };
-        for sum in sums {
-            sealer.put(sum).map_err(here)?;
-        }
-        let mut sums = sums.iter();
-        let files = self.entries.iter().enumerate().filter(|(_, entry)| !entry.is_folder());
-        for (at, entry) in files {
-            let path = offer.path(at).unwrap_or(Path::new("")).to_owned();
-            let read = |why| OfferError::Read { path: path.clone(), why };
-            let mut source = File::open(&path).map_err(read)?.take(entry.length.unwrap_or(0));
-            let (mut buffer, mut hash) = (vec![0; READ], Hasher::new());
-            loop {
-                match source.read(&mut buffer).map_err(read)? {
-                    0 => break,
-                    n => {
-                        hash.update(&buffer[..n]);
-                        sealer.put(&buffer[..n]).map_err(here)?;
-                    }
-                }
-            }
-            if sums.next().is_none_or(|sum| hash.finalize() != *sum) {
-                return Err(read(io::Error::other("it changes while it is read")));
-            }
-        }
+        packing.write(&self.file, |bytes| sealer.put(bytes))?;
         sealer.finish().map_err(here)
     }
 }
@@ -137,24 +94,6 @@ impl Drop for Parcel {
         if let Err(why) = fs::remove_dir_all(&self.folder) {
             tracing::warn!(folder = %self.folder.display(), %why, "a parcel stays");
         }
-    }
-}
-
-fn stream(name: &str) -> OfferError {
-    let why = io::Error::other("it has no known length; put it into a file first");
-    OfferError::Read { path: name.into(), why }
-}
-
-fn sum_of(offer: &Offer, at: usize, length: u64) -> Result<[u8; KEY], OfferError> {
-    let path = offer.path(at).unwrap_or(Path::new("")).to_owned();
-    let digest = File::open(&path).and_then(|file| digest_of(file, length));
-    match digest {
-        Ok(Some(hash)) => Ok(hash.finalize().into()),
-        Ok(None) => {
-            let why = io::Error::other("it has become shorter since it was offered");
-            Err(OfferError::Read { path, why })
-        }
-        Err(why) => Err(OfferError::Read { path, why }),
     }
 }
 

@@ -1,5 +1,4 @@
-//! Takes a parcel apart: decrypts it, and stores what is in it and not there
-//! already.
+//! Takes a parcel apart: stores what is in it and not there already.
 
 use std::fs::File;
 use std::io;
@@ -8,6 +7,9 @@ use std::sync::Arc;
 
 use blake3::Hasher;
 use bytes::{Bytes, BytesMut};
+use tokio::runtime::Handle;
+use tokio::sync::mpsc::unbounded_channel;
+use tokio::task::spawn_blocking;
 
 use super::super::inbox::{Candidate, ExistingFile, TransferInbox};
 use super::super::message::CHUNK;
@@ -16,28 +18,68 @@ use super::super::quota::Quota;
 use super::super::secret::{Half, TAG};
 use super::super::target::{Begun, TargetFile, digest, whole};
 use super::super::{Carried, TransferProgress};
-use super::parcel::KEY;
+use super::KEY;
 use crate::sys::FileAt as _;
 
+/// What a parcel is read from: digests and bytes of files, without what is around them.
+pub(super) trait ParcelBytes {
+    /// How many bytes there are.
+    fn plain(&self) -> u64;
+
+    /// Bytes from this offset on: at least one, at most `most`, which is not 0.
+    ///
+    /// # Errors
+    /// They cannot be read, are not there, or are not what was packed.
+    fn some(&mut self, at: u64, most: u64) -> io::Result<Bytes>;
+
+    /// Fills `into` with the bytes from this offset on.
+    fn read(&mut self, mut at: u64, into: &mut [u8]) -> io::Result<()> {
+        let mut done = 0;
+        while done < into.len() {
+            let bytes = self.some(at, (into.len() - done) as u64)?;
+            into[done..done + bytes.len()].copy_from_slice(&bytes);
+            done += bytes.len();
+            at += bytes.len() as u64;
+        }
+        Ok(())
+    }
+}
+
 /// A parcel that has arrived.
-pub(super) struct Unpacking {
-    chunks: Chunks,
+pub(super) struct Unpacking<B> {
+    bytes: B,
     inbox: TransferInbox,
     quota: Option<Arc<Quota>>,
 }
 
-impl Unpacking {
-    pub(super) fn new(parcel: &Path, key: &[u8; KEY], inbox: TransferInbox) -> io::Result<Self> {
-        let file = File::open(parcel)?;
-        let size = file.metadata()?.len();
-        let chunks = Chunks { file, size, half: Half::from_key(key), last: None };
+impl<B: ParcelBytes + Send + 'static> Unpacking<B> {
+    pub(super) fn new(bytes: B, inbox: TransferInbox) -> Self {
         let quota = inbox.quota.clone();
-        Ok(Self { chunks, inbox, quota })
+        Self { bytes, inbox, quota }
+    }
+
+    /// Stores all of it on another thread, because the disk may be slow.
+    ///
+    /// # Errors
+    /// As [`Unpacking::all`].
+    pub(super) async fn aside(
+        self,
+        entries: Vec<OfferEntry>,
+        mut told: impl FnMut(TransferProgress),
+    ) -> io::Result<()> {
+        let runtime = Handle::current();
+        let (send, mut tells) = unbounded_channel();
+        let work =
+            spawn_blocking(move || runtime.block_on(self.all(&entries, |it| _ = send.send(it))));
+        while let Some(it) = tells.recv().await {
+            told(it);
+        }
+        work.await.map_err(io::Error::other).and_then(|done| done)
     }
 
     /// Stores all of it. Every file is compared with its digest before it gets
     /// its name.
-    pub(super) async fn all(
+    async fn all(
         mut self,
         entries: &[OfferEntry],
         mut told: impl FnMut(TransferProgress),
@@ -45,14 +87,14 @@ impl Unpacking {
         let files = entries.iter().filter(|entry| !entry.is_folder()).count() as u64;
         let (mut head, mut at) = (0, files * KEY as u64);
         let length = entries.iter().filter_map(|entry| entry.length).try_fold(at, u64::checked_add);
-        if length != Some(self.chunks.plain()) {
+        if length != Some(self.bytes.plain()) {
             return Err(wrong());
         }
         let candidates = self.inbox.survey(entries)?;
         for (number, (entry, found)) in entries.iter().zip(candidates).enumerate() {
             let Some(found) = found else { continue };
             let mut sum = [0; KEY];
-            self.chunks.read(head, &mut sum)?;
+            self.bytes.read(head, &mut sum)?;
             head += KEY as u64;
             let length = entry.length.unwrap_or(0);
             let carried = self.one((number, entry), found, (at, length), sum, &mut told).await?;
@@ -100,7 +142,7 @@ impl Unpacking {
         told(TransferProgress::Begun { entry: number, from });
         let mut so_far = from;
         while so_far < length {
-            let bytes = self.chunks.some(at + so_far, length - so_far)?;
+            let bytes = self.bytes.some(at + so_far, length - so_far)?;
             if let Some(quota) = &self.quota {
                 quota.take(bytes.len() as u64)?;
             }
@@ -119,7 +161,7 @@ impl Unpacking {
     fn hash(&mut self, (mut at, length): (u64, u64)) -> io::Result<[u8; KEY]> {
         let (mut hash, end) = (Hasher::new(), at + length);
         while at < end {
-            let bytes = self.chunks.some(at, end - at)?;
+            let bytes = self.bytes.some(at, end - at)?;
             hash.update(&bytes);
             at += bytes.len() as u64;
         }
@@ -127,12 +169,12 @@ impl Unpacking {
     }
 }
 
-fn wrong() -> io::Error {
+pub(super) fn wrong() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, "what arrived is not what was sent")
 }
 
-/// A parcel, read by offsets of what is encrypted in it.
-struct Chunks {
+/// An encrypted parcel, read by offsets of what is encrypted in it.
+pub(super) struct SealedBytes {
     file: File,
     size: u64,
     half: Half,
@@ -140,19 +182,34 @@ struct Chunks {
     last: Option<(u64, Bytes)>,
 }
 
-impl Chunks {
-    /// How many bytes are encrypted in it.
-    const fn plain(&self) -> u64 {
+impl SealedBytes {
+    pub(super) fn open(parcel: &Path, key: &[u8; KEY]) -> io::Result<Self> {
+        let file = File::open(parcel)?;
+        let size = file.metadata()?.len();
+        Ok(Self { file, size, half: Half::from_key(key), last: None })
+    }
+
+    fn chunk(&mut self, number: u64) -> io::Result<Bytes> {
+        let from = number * (CHUNK + TAG) as u64;
+        let most = self.size.saturating_sub(from).min((CHUNK + TAG) as u64);
+        let mut sealed = BytesMut::zeroed(usize::try_from(most).unwrap_or(0));
+        self.file.read_exact_at(&mut sealed, from)?;
+        self.half.to(number);
+        self.half.open(sealed.freeze()).ok_or_else(wrong)
+    }
+}
+
+impl ParcelBytes for SealedBytes {
+    fn plain(&self) -> u64 {
         let chunks = self.size.div_ceil((CHUNK + TAG) as u64);
         self.size.saturating_sub(chunks * TAG as u64)
     }
 
-    /// Bytes from this offset on: at least one, at most `most`, which is not 0.
     fn some(&mut self, at: u64, most: u64) -> io::Result<Bytes> {
         let (number, from) = (at / CHUNK as u64, at % CHUNK as u64);
         let chunk = match &self.last {
             Some((last, chunk)) if *last == number => chunk.clone(),
-            _ => self.open(number)?,
+            _ => self.chunk(number)?,
         };
         let end = from.saturating_add(most).min(chunk.len() as u64);
         if end <= from {
@@ -161,25 +218,5 @@ impl Chunks {
         // Both are at most the length of a chunk.
         self.last = Some((number, chunk.clone()));
         Ok(chunk.slice(from as usize..end as usize))
-    }
-
-    fn open(&mut self, number: u64) -> io::Result<Bytes> {
-        let from = number * (CHUNK + TAG) as u64;
-        let most = self.size.saturating_sub(from).min((CHUNK + TAG) as u64);
-        let mut sealed = BytesMut::zeroed(usize::try_from(most).unwrap_or(0));
-        self.file.read_exact_at(&mut sealed, from)?;
-        self.half.to(number);
-        self.half.open(sealed.freeze()).ok_or_else(wrong)
-    }
-
-    fn read(&mut self, mut at: u64, into: &mut [u8]) -> io::Result<()> {
-        let mut done = 0;
-        while done < into.len() {
-            let bytes = self.some(at, (into.len() - done) as u64)?;
-            into[done..done + bytes.len()].copy_from_slice(&bytes);
-            done += bytes.len();
-            at += bytes.len() as u64;
-        }
-        Ok(())
     }
 }

@@ -226,6 +226,15 @@ fn swarms(stage: &mut Stage) {
         assert_same(&stage.here.file("film.mkv"), &film);
     }
     stop(serving);
+    std::fs::create_dir(stage.there.file("course")).unwrap();
+    std::fs::copy(stage.there.file("a.txt"), stage.there.file("course/a.txt")).unwrap();
+    let line = stage.says("servent swarm serve course/");
+    let serving = stage.there.starts(&line, "pdtp://");
+    stage.does("servent swarm get pdtp://10.0.0.7/course/");
+    assert!(stage.here.file("course/a.txt").exists());
+    stage.does("servent swarm get pdtp://10.0.0.7/course/ -o lessons/");
+    assert!(stage.here.file("lessons/course/a.txt").exists());
+    stop(serving);
     for (line, until) in [
         ("servent swarm serve a b --listen :7000 --slots 8 --upload-rate 2M", "pdtp://"),
         ("servent swarm serve film.mkv --metrics 127.0.0.1:9100", "metrics at"),
