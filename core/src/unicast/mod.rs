@@ -29,8 +29,8 @@
 //!
 //! **Windows.** The sender buffers at most `send_messages` and `send_bytes`; a
 //! message beyond that comes back as [`Output::Refused`], and
-//! [`Output::Writable`] follows when half of the window is free. The receiver
-//! announces how much room it has beyond its cumulative number; what it has
+//! [`Output::Writable`] follows when half of what is not in flight is free. The
+//! receiver announces how much room it has beyond its cumulative number; what it has
 //! delivered counts until the host gives [`Input::Taken`]. Numbers beyond the
 //! room are rejected.
 //!

@@ -26,6 +26,9 @@ use crate::wire::unicast::{Ack, FirstMessageRequest, UnicastPayload};
 /// Bytes of a datagram that a message's number, flags and block may take: a
 /// part of a long message must leave them free.
 const OVERHEAD: usize = 9 + 9 + 8 + 3 + 3;
+/// This part of a send window must be free, and as much as the longest message takes,
+/// before more is taken.
+const LEAST_FREE: u64 = 16;
 /// Messages whose memory is kept while nothing is sent.
 const IDLE_SLOTS: usize = 1_024;
 
@@ -403,10 +406,22 @@ impl SenderEntry {
         (lost, lowest)
     }
 
+    /// Tells the application that it may go on once half of the room beyond what
+    /// was sent is free. What was sent keeps its room until it is acknowledged,
+    /// on a line that loses for several round trips: half of the whole window
+    /// may never be free there while there is something left to send.
     fn writable(&mut self, cx: &mut UnicastCx<'_>) {
         let Room { messages, bytes } = self.room(cx.config);
-        let half = messages * 2 >= u64::from(cx.config.send_messages);
-        if self.full && half && bytes * 2 >= self.window_bytes {
+        let is_free = |free: u64, window: u64, sent: u64, least: u64| {
+            let least = least.max(window / LEAST_FREE).min(window.div_ceil(2));
+            free >= window.saturating_sub(sent).div_ceil(2) && free >= least
+        };
+        let (most, sent) = (u64::from(cx.config.send_messages), self.next - self.base);
+        let longest = u64::from(cx.config.max_message);
+        if self.full
+            && is_free(messages, most, sent, 1)
+            && is_free(bytes, self.window_bytes, self.flight, longest)
+        {
             self.full = false;
             let peer = cx.peer;
             cx.fx.output(Output::Writable { peer });
