@@ -241,11 +241,12 @@ for (const name of BROWSERS) {
     for (const width of [320, 1280]) {
       for (const dark of [false, true]) {
         test(`axe finds nothing in a lesson at ${width} px, ${dark ? 'dark' : 'light'}`, { skip: name !== 'chromium' && 'it judges the document and its styles, which are the same here' }, async () => {
+          const only = { colours: dark };
           for (const [hash, ready] of [['queue?les=cut-the-wire/2', '.lesson-choice'], ['queue?les=newcomer/1', '.lesson-order'], ['routing?les=flood/3', '.lesson-number'], ['routing?les=way-back/4', 'lesson-panel select'], ['unicast?les=lose-the-first/4', '.lesson-concept'], ['swarm?les=deadlock/3', '.lesson-goal']]) {
             const { page } = await open(started, `#1/${hash}`, { width, dark });
             await page.waitForSelector(ready);
             await frame(page);
-            assert.deepEqual(await violations(page), [], hash);
+            assert.deepEqual(await violations(page, only), [], hash);
             assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${hash} is no wider than the page`);
             await page.close();
           }
@@ -253,7 +254,7 @@ for (const name of BROWSERS) {
           await press(page, '[data-tool="lessons"]');
           await page.waitForSelector('dialog .preset');
           assert.equal((await page.$$('dialog .preset')).length, Object.keys(ANSWERS).length);
-          assert.deepEqual(await violations(page), [], 'the list');
+          assert.deepEqual(await violations(page, only), [], 'the list');
           await page.close();
         });
       }
