@@ -1,4 +1,4 @@
-//! `swarm serve FOLDER`: a folder for several, one of whom is killed midway and goes on.
+//! `swarm serve FOLDER`: a folder for several, and a client that is killed midway goes on.
 
 use std::fs;
 use std::net::SocketAddr;

@@ -56,11 +56,16 @@ impl SwarmTarget {
                 .map_err(|e| Failure::file("make a folder in", &std::env::temp_dir(), &e))?;
             let pieces = spool.path().join("pieces");
             let then = Then::Copied { to: device.to_owned(), _spool: spool };
-            return Ok(Self::of(pieces, device.as_os_str().as_encoded_bytes(), states, then));
+            return Ok(Self::with_state(
+                pieces,
+                device.as_os_str().as_encoded_bytes(),
+                states,
+                then,
+            ));
         }
         let file = file(output, name)?;
         let state = file.as_os_str().as_encoded_bytes().to_vec();
-        Ok(Self::of(file, &state, states, Then::Stays))
+        Ok(Self::with_state(file, &state, states, Then::Stays))
     }
 
     fn folder(output: Option<&Path>, name: &str, states: &Path) -> Result<Self, Failure> {
@@ -73,13 +78,14 @@ impl SwarmTarget {
         // The same folder in the same place goes on where it was.
         let key = into.join(name);
         let then = Then::Unpacked { into };
-        let mut it = Self::of(PathBuf::new(), key.as_os_str().as_encoded_bytes(), states, then);
+        let mut it =
+            Self::with_state(PathBuf::new(), key.as_os_str().as_encoded_bytes(), states, then);
         it.pieces = it.state.join("pieces");
         it.name = Shown(name).to_string();
         Ok(it)
     }
 
-    fn of(pieces: PathBuf, key: &[u8], states: &Path, then: Then) -> Self {
+    fn with_state(pieces: PathBuf, key: &[u8], states: &Path, then: Then) -> Self {
         let state = states.join(HEXLOWER.encode(&sha1::Sha1::digest(key)[..8]));
         let name = pieces.file_name().unwrap_or_default().to_string_lossy();
         Self { state, name: Shown(&name).to_string(), pieces, then }
