@@ -7,7 +7,7 @@ use core::net::{Ipv6Addr, SocketAddrV4};
 use super::FileInfo;
 use crate::id::Guid;
 use crate::wire::gnutella::ggep::GgepBlock;
-use crate::wire::gnutella::{HitBuilder, Quality, QueryHit};
+use crate::wire::gnutella::{HitBuilder, HitMeeting, Quality, QueryHit};
 
 /// Our vendor code in hits.
 const VENDOR: [u8; 4] = *b"SRVT";
@@ -30,6 +30,8 @@ pub(super) struct HitSender {
     pub(super) busy: bool,
     /// Our push proxies.
     pub(super) proxies: Vec<SocketAddrV4>,
+    /// Where we are met by clients that no push helps.
+    pub(super) meeting: Option<HitMeeting>,
 }
 
 impl HitSender {
@@ -66,6 +68,9 @@ impl HitSender {
             });
             blocks.push(GgepBlock::new(b"PUSH", &packed.collect::<Vec<u8>>()));
         }
+        if let Some(meeting) = self.meeting.as_ref().filter(|_| self.push) {
+            blocks.push(GgepBlock::new(b"SM", &meeting.to_bytes()));
+        }
         blocks
     }
 }
@@ -89,8 +94,8 @@ mod tests {
             (Ipv4Addr::UNSPECIFIED, None, "0.0.0.0:6346"),
         ] {
             let (at, proxies) = (SocketAddrV4::new(ip, 6346), Vec::new());
-            let sender =
-                HitSender { servent: Guid([1; 16]), at, six, push: false, busy: false, proxies };
+            let (servent, meeting) = (Guid([1; 16]), None);
+            let sender = HitSender { servent, at, six, push: false, busy: false, proxies, meeting };
             let (index, key, name) = (FileIndex(1), FileKey(1), String::from("a"));
             let (sha1, modified, tree, run) = (None, None, None, RunBit(false));
             let file = FileInfo { index, name, size: 1, sha1, key, modified, tree, run };

@@ -180,6 +180,14 @@ impl Node {
         self.services.overlay.as_ref().map(|overlay| overlay.view())
     }
 
+    /// Whether others of the overlay cannot connect to us, as the user said or as was
+    /// found out.
+    #[must_use]
+    pub fn is_firewalled(&self) -> bool {
+        let overlay = self.services.overlay.as_ref();
+        overlay.is_some_and(|overlay| overlay.is_walled_at(&self.config, self.now))
+    }
+
     /// How many hosts of the overlay are known, neighbours included.
     #[must_use]
     pub fn hosts(&self) -> usize {

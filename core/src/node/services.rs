@@ -53,7 +53,9 @@ impl Services {
         match input {
             ConnInput::Accepted { peer, local } => {
                 accept(cx, conn, ConnEnds { peer, local });
-                if let Some(overlay) = &mut self.overlay {
+                // Without an address of ours it came another way, such as by a meeting:
+                // that others can connect to us it does not prove.
+                if let Some(overlay) = self.overlay.as_mut().filter(|_| local.is_some()) {
                     overlay.reached_from(cx, peer.ip());
                 }
             }

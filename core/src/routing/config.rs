@@ -127,6 +127,8 @@ pub struct Config {
     pub tables_every: Duration,
     /// Maximum number of our own concurrent searches.
     pub searches: u32,
+    /// Connect to neighbours that ask whether others can, and say so (`BEAR/7`, RT-14).
+    pub dial_back: bool,
     /// Emit an event for every message, not only for faults.
     pub trace_messages: bool,
     /// Divides every interval.
@@ -178,6 +180,7 @@ impl Default for Config {
             tables_at_once: 0,
             tables_every: Duration::from_secs(10),
             searches: 64,
+            dial_back: false,
             trace_messages: false,
             time_scale: 1,
         }

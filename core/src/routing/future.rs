@@ -36,7 +36,8 @@ impl Debug for RouterFuture<'_> {
 
 /// A neighbour, without what only counts.
 fn future_of(link: &NeighbourLink) -> impl Debug + '_ {
-    let known = (&link.conn, &link.route, &link.flow, &link.keywords, &link.hops_flow);
+    let known =
+        (&link.conn, &link.route, &link.flow, &link.keywords, &link.hops_flow, link.dialed_back);
     let proxies = (&link.proxied, &link.proxy);
     let pings = (&link.pongs, &link.pinged, &link.pongs_due, &link.answered);
     (known, proxies, pings, (&link.heard, &link.took, &link.strikes, &link.told))

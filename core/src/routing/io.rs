@@ -44,6 +44,8 @@ pub enum Input {
     /// Pass a push on to a neighbour whose proxy we are: it was requested by
     /// other means than the overlay. `guid` is new.
     Proxied { guid: Guid, push: Push },
+    /// Ask a neighbour that offered it to connect to us, at this port of ours.
+    AskDialBack { conn: ConnId, port: u16 },
     /// Say goodbye to all neighbours.
     Shutdown,
 }
@@ -99,6 +101,10 @@ pub enum Output {
     NoWay { servent: Guid },
     /// A host that can be reached.
     Host { at: SocketAddrV4 },
+    /// A neighbour connects to us when it is asked ([`Input::AskDialBack`]).
+    OffersDialBack { conn: ConnId },
+    /// A neighbour asks whether its port can be connected to.
+    DialBack { conn: ConnId, port: u16 },
 }
 
 /// The decision on a message, made once, in one place.

@@ -29,6 +29,8 @@ pub(super) struct NeighbourLink {
     pub(super) keywords: Option<Box<Keywords>>,
     /// It does not want queries with this many hops or more.
     pub(super) hops_flow: u8,
+    /// It has asked to be connected to, which is done once.
+    pub(super) dialed_back: bool,
     /// The servent whose pushes are passed on to it.
     pub(super) proxied: Option<Guid>,
     /// Whether it passes pushes on to us.
@@ -175,6 +177,7 @@ impl NeighbourLinks {
             flow: NeighbourFlow::default(),
             keywords: None,
             hops_flow: u8::MAX,
+            dialed_back: false,
             proxied: None,
             proxy: Proxy::None,
             pongs: Vec::new(),

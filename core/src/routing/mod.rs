@@ -372,6 +372,7 @@ impl Engine for Router {
             Input::Answer { guid, hops, hit } => self.answer(now, (guid, hops), hit, fx),
             Input::Push { guid, push, via } => self.ask_push(now, (guid, via), push, fx),
             Input::Proxied { guid, push } => self.pass_push(now, guid, push, fx),
+            Input::AskDialBack { conn, port } => self.ask_dial_back(now, conn, port, fx),
             Input::Shutdown => {
                 let conns: Vec<ConnId> = self.links.iter().map(|link| link.conn).collect();
                 for conn in conns {

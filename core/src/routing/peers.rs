@@ -7,8 +7,8 @@ use alloc::vec::Vec;
 
 use super::decide::{Fate, Judgement};
 use super::memories::memory::RoutingEffects;
-use super::{DropReason, Router, proxies};
-use crate::id::Guid;
+use super::{DropReason, Output, Router, proxies};
+use crate::id::{ConnId, Guid};
 use crate::time::Instant;
 use crate::wire::gnutella::{
     Keywords, MessageBody, OverlayMessage, OverlayPayload, Qrp, Vendor, code,
@@ -22,6 +22,9 @@ pub(super) type Name = ([u8; 4], u16);
 const SUPPORTED: Name = ([0; 4], 0);
 /// Queries with this many hops or more are not wanted: one byte.
 const HOPS_FLOW: Name = (*b"BEAR", 4);
+/// A request to connect to the sender, so that it learns whether others can: its port,
+/// two bytes.
+const DIAL_BACK: Name = (*b"BEAR", 7);
 /// Bytes of one entry of the list.
 const ITEM: usize = 8;
 
@@ -98,6 +101,12 @@ impl Router {
         let known = match (vendor.vendor, vendor.selector) {
             SUPPORTED => list(&vendor.data).is_some(),
             HOPS_FLOW => vendor.data.first().map(|hops| link.hops_flow = *hops).is_some(),
+            DIAL_BACK if self.config.dial_back => {
+                if core::mem::replace(&mut link.dialed_back, true) {
+                    return DropReason::PushLimit.into();
+                }
+                port(&vendor.data).is_some()
+            }
             proxies::REQUEST => return self.decide_request(slot, guid, vendor.version),
             proxies::GRANTED => return self.decide_grant(slot, guid, vendor),
             _ => return DropReason::Unknown.into(),
@@ -119,10 +128,23 @@ impl Router {
     ) {
         match (vendor.vendor, vendor.selector) {
             SUPPORTED => {
-                let all = list(&vendor.data);
-                let proxy = all.into_iter().flatten().find(|(name, _)| *name == proxies::REQUEST);
-                if let Some((_, version)) = proxy {
+                let offers = |wanted| {
+                    list(&vendor.data).into_iter().flatten().find(|(name, _)| *name == wanted)
+                };
+                if let Some((_, version)) = offers(proxies::REQUEST) {
                     self.ask_proxy(now, slot, version, fx);
+                }
+                let conn = self.links.at(slot).map(|link| link.conn);
+                if let Some(conn) = conn.filter(|_| self.config.dial_back)
+                    && offers(DIAL_BACK).is_some()
+                {
+                    fx.output(Output::OffersDialBack { conn });
+                }
+            }
+            DIAL_BACK => {
+                let conn = self.links.at(slot).map(|link| link.conn);
+                if let (Some(conn), Some(port)) = (conn, port(&vendor.data)) {
+                    fx.output(Output::DialBack { conn, port });
                 }
             }
             proxies::REQUEST => self.grant(now, slot, (guid, vendor.version), fx),
@@ -130,20 +152,45 @@ impl Router {
         }
     }
 
+    /// Asks a neighbour to connect to us.
+    pub(super) fn ask_dial_back(
+        &mut self,
+        now: Instant,
+        conn: ConnId,
+        port: u16,
+        fx: &mut RoutingEffects,
+    ) {
+        let Some(slot) = self.links.slot(conn) else { return };
+        let (vendor, selector) = DIAL_BACK;
+        let data = OverlayPayload::from(port.to_le_bytes().to_vec());
+        let body = Vendor { standard: false, vendor, selector, version: 1, data };
+        self.tell(now, &[slot], MessageBody::Vendor(body), fx);
+    }
+
     /// The list of messages we support, with their newest versions.
     fn supported(&self) -> Vendor {
-        let ours = [(HOPS_FLOW, 1), (proxies::REQUEST, proxies::VERSION)];
         // Only a node that forwards queries is asked for pushes.
-        let ours = if self.config.relay { &ours[..] } else { &ours[..1] };
+        let ours = [
+            (true, HOPS_FLOW, 1),
+            (self.config.relay, proxies::REQUEST, proxies::VERSION),
+            (self.config.dial_back, DIAL_BACK, 1),
+        ];
+        let ours: Vec<_> = ours.into_iter().filter(|(offered, ..)| *offered).collect();
         let mut data = (ours.len() as u16).to_le_bytes().to_vec();
-        for ((vendor, selector), version) in ours {
-            data.extend_from_slice(vendor);
+        for (_, (vendor, selector), version) in ours {
+            data.extend_from_slice(&vendor);
             data.extend_from_slice(&selector.to_le_bytes());
             data.extend_from_slice(&version.to_le_bytes());
         }
         let (vendor, selector) = SUPPORTED;
         Vendor { standard: false, vendor, selector, version: 0, data: OverlayPayload::from(data) }
     }
+}
+
+/// The port in a request to connect to its sender.
+fn port(data: &[u8]) -> Option<u16> {
+    let port = data.first_chunk::<2>().map(|port| u16::from_le_bytes(*port));
+    port.filter(|port| *port != 0)
 }
 
 /// The number of messages, then each with its version.

@@ -14,8 +14,8 @@ use servent_core::node::{
 use servent_core::time::{Duration, Instant};
 use servent_core::wire::gnutella::ggep::GgepBlock;
 use servent_core::wire::gnutella::{
-    FrameLimits, Framer, HitBuilder, MessageBody, OverlayMessage, OverlayPayload, Push, Quality,
-    Query, Vendor, Wishes,
+    FrameLimits, Framer, HitBuilder, HitMeeting, MessageBody, OverlayMessage, OverlayPayload, Push,
+    Quality, Query, Vendor, Wishes,
 };
 
 const LEAF: Guid = Guid([0x4c; 16]);
@@ -408,6 +408,12 @@ fn wants_push(host: &mut Host, conn: ConnId, guid: u8) -> Option<bool> {
     })
 }
 
+/// A peer connects to an address of ours.
+fn comes(host: &mut Host, peer: &str) {
+    let conn = host.accept_at(peer, Some("192.168.1.7:6346".parse().unwrap()));
+    assert!(!host.hung_up.contains(&conn));
+}
+
 #[test]
 fn a_firewall_is_found_out() {
     let pushed = |host: &mut Host, conn, guid| {
@@ -421,12 +427,131 @@ fn a_firewall_is_found_out() {
     // One that had connected would not ask for that.
     pushed(&mut host, conn, 2);
     assert_eq!(wants_push(&mut host, conn, 3), Some(true));
-    host.accept("10.0.0.9:1");
+    comes(&mut host, "10.0.0.9:1");
     assert_eq!(wants_push(&mut host, conn, 4), Some(true), "one of the house proves nothing");
     host.accept("82.1.1.1:1");
+    assert_eq!(wants_push(&mut host, conn, 14), Some(true), "nor does a visitor of a meeting");
+    comes(&mut host, "82.1.1.1:2");
     assert_eq!(wants_push(&mut host, conn, 5), Some(false), "it is open after all");
     pushed(&mut host, conn, 6);
     assert_eq!(wants_push(&mut host, conn, 7), Some(false), "and stays so");
+}
+
+/// What a servent understands that connects to others when it is asked.
+fn offers_dial_back() -> MessageBody {
+    vendor([0; 4], 0, 0, &[1, 0, b'B', b'E', b'A', b'R', 7, 0, 1, 0])
+}
+
+fn tests_firewall() -> Config {
+    let mut config = overlay(false);
+    config.overlay.router.dial_back = true;
+    config
+}
+
+/// The ports at which a neighbour was asked to connect to us.
+fn asked_back(host: &mut Host, conn: ConnId) -> Vec<Vec<u8>> {
+    let asked = |message: &OverlayMessage| match &message.body {
+        MessageBody::Vendor(it) if (it.vendor, it.selector) == (*b"BEAR", 7) => {
+            Some(it.data.to_vec())
+        }
+        _ => None,
+    };
+    heard(host, conn).iter().filter_map(asked).collect()
+}
+
+#[test]
+fn a_neighbour_is_asked_to_connect_so_that_no_client_has_to_find_a_firewall() {
+    let mut host = host(tests_firewall());
+    let conn = called(&mut host, "80.1.1.1:6346");
+    says(&mut host, conn, Guid([1; 16]), offers_dial_back());
+    assert_eq!(asked_back(&mut host, conn), [[0xca, 0x18]], "at the port on which we listen");
+    assert!(!host.node.is_firewalled(), "it may still come");
+    host.wait(Duration::from_secs(6));
+    assert!(host.node.is_firewalled());
+    assert_eq!(wants_push(&mut host, conn, 2), Some(true));
+    comes(&mut host, "80.1.1.1:50000");
+    assert!(!host.node.is_firewalled(), "it came late");
+    assert_eq!(wants_push(&mut host, conn, 3), Some(false));
+}
+
+#[test]
+fn a_servent_that_others_reach_asks_no_neighbour_for_that() {
+    let mut host = host(tests_firewall());
+    comes(&mut host, "82.1.1.1:1");
+    let conn = called(&mut host, "80.1.1.1:6346");
+    says(&mut host, conn, Guid([1; 16]), offers_dial_back());
+    assert!(asked_back(&mut host, conn).is_empty());
+    host.wait(Duration::from_secs(11));
+    assert!(!host.node.is_firewalled());
+}
+
+#[test]
+fn a_neighbour_that_asks_is_connected_to_where_it_is_and_once() {
+    let mut host = host(tests_firewall());
+    let conn = neighbour(&mut host, "80.1.1.1:50000", true);
+    for guid in 1..4 {
+        says(&mut host, conn, Guid([guid; 16]), vendor(*b"BEAR", 7, 1, &[0xca, 0x18]));
+    }
+    let to: Vec<SocketAddr> = host.dials.iter().map(|(_, to)| *to).collect();
+    assert_eq!(to, ["80.1.1.1:6346".parse().unwrap()]);
+    let (back, _) = host.dials[0];
+    let local = "1.2.3.4:50000".parse().unwrap();
+    host.input(Input::Connection(back, ConnInput::Dialed { local }));
+    assert_eq!(host.wire.remove(&back).unwrap_or_default(), b"\n\n");
+    assert!(host.hung_up.contains(&back));
+    says(&mut host, conn, Guid([9; 16]), vendor(*b"BEAR", 7, 1, b""));
+    assert_eq!(host.dials.len(), 1, "no port is none");
+}
+
+#[test]
+fn pa_16_hits_say_where_a_servent_is_met_that_cannot_be_reached() {
+    let meeting = HitMeeting { at: "80.9.9.9:6349".parse().unwrap(), code: "a-b-c".into() };
+    for walled in [true, false] {
+        let mut host = host(overlay(walled));
+        let HitMeeting { at, code } = meeting.clone();
+        host.input(Input::Command(NodeCommand::Overlay(OverlayCommand::Meets { at, code })));
+        let conn = neighbour(&mut host, "80.1.1.1:50000", true);
+        heard(&mut host, conn);
+        let query = Query::new(Wishes::default(), "file", &[]);
+        says(&mut host, conn, Guid([1; 16]), MessageBody::Query(query));
+        let said = heard(&mut host, conn).into_iter().find_map(|message| match message.body {
+            MessageBody::Hit(hit) => Some(hit.meeting()),
+            _ => None,
+        });
+        assert_eq!(said, Some(walled.then(|| meeting.clone())));
+    }
+}
+
+#[test]
+fn pa_16_a_place_that_a_stranger_names_is_asked_only_where_connections_may_go() {
+    let mut host = host(overlay(false));
+    let conn = neighbour(&mut host, "80.1.1.1:50000", true);
+    let words = "needle".into();
+    let search = OverlayCommand::Search { search: 1, words };
+    host.input(Input::Command(NodeCommand::Overlay(search)));
+    let guid = heard(&mut host, conn).into_iter().find_map(|message| match message.body {
+        MessageBody::Query(_) => Some(message.guid),
+        _ => None,
+    });
+    let quality = Quality { push: Some(true), ..Quality::default() };
+    let named = ["81.1.1.1:6349", "10.0.0.1:6349", "81.1.1.2:53", "127.0.0.1:6349"];
+    for (number, at) in (0..).zip(named) {
+        let meeting = HitMeeting { at: at.parse().unwrap(), code: "a-b-c".into() };
+        let blocks = [GgepBlock::new(b"SM", &meeting.to_bytes())];
+        let at = "10.0.0.7:6346".parse().unwrap();
+        let hit = HitBuilder::new(at, 1, (*b"SRVT", quality), Guid([number + 1; 16]), 4_000);
+        let mut hit = hit.with(&blocks);
+        assert!(hit.add(FileIndex(7), 100, "a needle", None));
+        let body = MessageBody::Hit(hit.finish().unwrap());
+        let guid = guid.unwrap();
+        host.bytes(conn, &OverlayMessage { guid, ttl: 3, hops: 1, body }.to_bytes());
+    }
+    let meets = |answer: &NodeAnswer| match answer {
+        NodeAnswer::Meets { at, .. } => Some(at.to_string()),
+        _ => None,
+    };
+    let told: Vec<String> = host.answers.iter().filter_map(meets).collect();
+    assert_eq!(told, ["81.1.1.1:6349"]);
 }
 
 #[test]

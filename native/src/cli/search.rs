@@ -23,6 +23,7 @@ use self::group::{FoundFiles, Sort};
 pub(crate) use self::last::expand;
 use self::last::{NumberedHits, met, remember};
 use super::control::ControlClient;
+use super::finding::anywhere;
 use super::finding::dial::check_port;
 use super::finding::lan::Lan;
 use super::start::{TraceFlag, make, runtime};
@@ -39,6 +40,8 @@ const CACHED: usize = 16;
 /// A search ends when nothing has come for this long after every peer was asked: two
 /// steps in which a neighbour asks further ones on our behalf (RT-18).
 const SETTLED: Duration = Duration::from_secs(5);
+/// The most servents whose meeting places are remembered in one search.
+const MEETINGS: usize = 256;
 /// How often it is looked whether every peer was asked.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
@@ -172,12 +175,12 @@ async fn search(
     let asking = Asking { words, peers, lan, quiet, voice };
     let mut files = FoundFiles::default();
     let mut hits = NumberedHits::begin(&config.settings.state)?;
-    let mut show = |hit: SearchHit, through| {
+    let mut show = |hit: SearchHit, route: HitRoute| {
         match arguments.sort {
-            Some(_) => files.add(&hit, through),
+            Some(_) => files.add(&hit, route.peer),
             None => {
-                let number = hits.add(&locator(&hit, through))?;
-                print(line(number, &hit, through, voice))?;
+                let number = hits.add(&route.arguments(&hit))?;
+                print(line(number, &hit, &route, voice))?;
             }
         }
         Ok(ControlFlow::Continue(()))
@@ -217,10 +220,36 @@ pub(crate) enum SearchEnd {
     Stopped,
 }
 
-/// Receives a hit, and the neighbour that knows the route to it; returns
-/// whether more are wanted.
+/// How the servent of a hit is reached that cannot be connected to.
+#[derive(Default)]
+pub(crate) struct HitRoute {
+    /// The neighbour that knows the route.
+    pub(crate) peer: Option<SocketAddr>,
+    /// The link under which it is met through a meeting place, without a path.
+    pub(crate) meeting: Option<String>,
+}
+
+impl HitRoute {
+    /// Its link to a file of that servent.
+    pub(crate) fn link(&self, hit: &SearchHit) -> Option<String> {
+        let meeting = self.meeting.as_ref().filter(|_| hit.push)?;
+        Some(format!("{meeting}{}", target(hit)))
+    }
+
+    /// The arguments of `servent get` for a hit.
+    fn arguments(&self, hit: &SearchHit) -> String {
+        let first = locator(hit, self.peer);
+        match (self.link(hit), hit.sha1) {
+            // The hash says that both are the same file.
+            (Some(link), Some(sha1)) => format!("{first} urn:sha1:{sha1} {link}"),
+            _ => first,
+        }
+    }
+}
+
+/// Receives a hit, and how its servent is reached; returns whether more are wanted.
 pub(crate) type Take<'a> =
-    &'a mut dyn FnMut(SearchHit, Option<SocketAddr>) -> Result<ControlFlow<()>, Failure>;
+    &'a mut dyn FnMut(SearchHit, HitRoute) -> Result<ControlFlow<()>, Failure>;
 
 /// Searches the overlay with a temporary servent.
 ///
@@ -320,6 +349,7 @@ async fn follow(
     }
     handle.command(NodeCommand::Overlay(OverlayCommand::Search { search: SEARCH, words })).await?;
     let (mut seen, mut refusals) = (BTreeSet::new(), Refusals::new());
+    let mut meetings = BTreeMap::new();
     let mut until = Instant::now() + quiet.0;
     let (mut tick, mut asked) = (tokio::time::interval(LOOK_EVERY), AskedPeers::default());
     loop {
@@ -337,10 +367,18 @@ async fn follow(
                     if seen.insert((hit.servent, hit.index)) {
                         until = Instant::now() + quiet.1;
                         asked.since = Instant::now();
-                        let through = hit.through.or(peers.first().copied());
-                        if take(hit, through)?.is_break() {
+                        let peer = hit.through.or(peers.first().copied());
+                        let meeting = meetings.get(&hit.servent).cloned();
+                        if take(hit, HitRoute { peer, meeting })?.is_break() {
                             return Ok(SearchEnd::Enough);
                         }
+                    }
+                }
+                Ok(NodeAnswer::Meets { servent, at, code, .. }) => {
+                    if let Some(link) = anywhere::link(at, &code)
+                        && meetings.len() < MEETINGS
+                    {
+                        meetings.insert(servent, link);
                     }
                 }
                 Ok(NodeAnswer::Refused { at, status, reason }) => {
@@ -406,28 +444,37 @@ fn refused(at: SocketAddr, status: u16, reason: &str, voice: Voice) {
 
 /// The argument of `servent get` for a hit.
 pub(crate) fn locator(hit: &SearchHit, peer: Option<SocketAddr>) -> String {
-    let target = Target::File { index: hit.index, name: hit.name.clone() }.to_string();
     match peer.filter(|_| hit.push) {
         Some(peer) => {
+            let target = by_number(hit);
             let file = target.strip_prefix("/get").unwrap_or(&target);
             let proxies = hit.proxies.iter().map(|proxy| format!(",{proxy}"));
             format!("push://{}@{peer}{}{file}", hit.servent, proxies.collect::<String>())
         }
-        // By the hash first: some servents understand nothing else (RT-16).
-        None => match hit.sha1 {
-            Some(sha1) => format!("http://{}{}#{target}", hit.at, Target::Urn(sha1)),
-            None => format!("http://{}{target}", hit.at),
-        },
+        None => format!("http://{}{}", hit.at, target(hit)),
     }
 }
 
-fn line(number: usize, hit: &SearchHit, peer: Option<SocketAddr>, voice: Voice) -> String {
-    let (url, sha1) = (locator(hit, peer), hit.sha1.map(|sha1| format!("urn:sha1:{sha1}")));
+/// The path of a hit's file. By the hash first: some servents understand nothing else
+/// (RT-16).
+fn target(hit: &SearchHit) -> String {
+    match hit.sha1 {
+        Some(sha1) => format!("{}#{}", Target::Urn(sha1), by_number(hit)),
+        None => by_number(hit),
+    }
+}
+
+fn by_number(hit: &SearchHit) -> String {
+    Target::File { index: hit.index, name: hit.name.clone() }.to_string()
+}
+
+fn line(number: usize, hit: &SearchHit, route: &HitRoute, voice: Voice) -> String {
+    let (url, sha1) = (locator(hit, route.peer), hit.sha1.map(|sha1| format!("urn:sha1:{sha1}")));
     if voice == Voice::Json {
         let json = json!({
             "event": "hit", "number": number, "name": hit.name, "bytes": hit.size, "sha1": sha1, "at": hit.at,
             "servent": hit.servent, "index": hit.index, "push": hit.push, "busy": hit.busy,
-            "hops": hit.hops, "proxies": hit.proxies, "get": url,
+            "hops": hit.hops, "proxies": hit.proxies, "get": url, "meet": route.link(hit),
         });
         return format!("{json}\n");
     }
@@ -477,5 +524,13 @@ mod tests {
         hit.proxies = ["1.1.1.1:1".parse().unwrap(), "2.2.2.2:2".parse().unwrap()].into();
         let push = push.replace("/7/", ",1.1.1.1:1,2.2.2.2:2/7/");
         assert_eq!(locator(&hit, peer), push);
+        let mut route = HitRoute { peer, meeting: None };
+        assert_eq!(route.arguments(&hit), push);
+        route.meeting = Some("meet://a-b@3.3.3.3:3".into());
+        let sha1 = "urn:sha1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
+        let link = format!("meet://a-b@3.3.3.3:3/uri-res/N2R?{sha1}#/get/7/a%20b.txt");
+        assert_eq!(route.arguments(&hit), format!("{push} {sha1} {link}"));
+        hit.push = false;
+        assert_eq!(route.arguments(&hit), both, "it can be reached");
     }
 }

@@ -168,6 +168,12 @@ fn overlay(out: &mut String, overlay: &Value) {
         n(&overlay["hosts"]),
         bytes(size),
     );
+    if overlay["firewalled"] == true {
+        let _ = writeln!(
+            out,
+            "others cannot connect to us: a router or a firewall is between (--map-port, --meet)"
+        );
+    }
     for link in links {
         let _ = writeln!(
             out,
@@ -273,7 +279,7 @@ mod tests {
     fn a_status_reads_as_a_table() {
         let status = serde_json::json!({ "servents": [{
             "name": "servent", "listen": ["127.0.0.1:6346"],
-            "overlay": { "hosts": 9, "tables": [{ "young": 3, "old": 4, "bytes": 2048 }],
+            "overlay": { "hosts": 9, "firewalled": true, "tables": [{ "young": 3, "old": 4, "bytes": 2048 }],
                 "links": [{ "peer": "10.0.0.9:6346", "agent": "X/1", "received": 5, "sent": 6,
                             "dropped": 1 }],
                 "messages": [{ "kind": "query", "received": 5, "sent": 6,
@@ -298,6 +304,7 @@ mod tests {
         assert!(text.contains("1.0 KiB of ?  b"), "{text}");
         assert!(text.contains("eta 1 min 05 s  m/ (folder, 20000 files)\n"), "{text}");
         assert!(text.contains("neighbours 1   others known 9"), "{text}");
+        assert!(text.contains("others cannot connect to us"), "{text}");
         assert!(text.contains("remembered 7 in 2.0 KiB"), "{text}");
         assert!(text.contains("dropped query          duplicate 1"), "{text}");
     }

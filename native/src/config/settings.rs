@@ -308,6 +308,7 @@ fn ultrapeer() -> node::OverlayConfig {
         links: 128,
         queries_at_once: 1_024,
         tables_at_once: 8,
+        dial_back: true,
         ..routing::Config::default()
     };
     let (degree, neighbours) = (32, 48);

@@ -82,6 +82,8 @@ pub struct Neighbourhood {
     pub router: RouterView,
     /// How many other hosts it knows, neighbours or not.
     pub hosts: usize,
+    /// Others cannot connect to it: what they want comes by push.
+    pub firewalled: bool,
 }
 
 /// A servent's queue at one instant: the waiting requests sorted into lanes.

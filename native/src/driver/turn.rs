@@ -323,7 +323,9 @@ impl Loop {
             }
             HandleRequest::Neighbourhood { reply } => {
                 let hosts = self.host.node.hosts();
-                let view = self.host.node.overlay().map(|router| Neighbourhood { router, hosts });
+                let firewalled = self.host.node.is_firewalled();
+                let view = self.host.node.overlay();
+                let view = view.map(|router| Neighbourhood { router, hosts, firewalled });
                 let _ = reply.send(view); // The asker may be gone.
             }
             HandleRequest::Want { want, reply } => {

@@ -9,6 +9,7 @@ mod web;
 
 mod asked;
 mod behind_nginx;
+mod behind_routers;
 mod carried_folder;
 mod code;
 mod elsewhere;

@@ -120,7 +120,10 @@ impl RoutingWorld {
                         self.said(host, SearchEvent::NoWay { of }, cause);
                     }
                 }
-                Effect::Output(Output::Host { .. }) => {}
+                // Hosts of this world know who can be connected to.
+                Effect::Output(
+                    Output::Host { .. } | Output::OffersDialBack { .. } | Output::DialBack { .. },
+                ) => {}
             }
         }
         self.fx = fx;

@@ -169,6 +169,7 @@ impl Http {
             busy: self.queue.free() == 0,
             // A client that asks can already reach us.
             proxies: Vec::new(),
+            meeting: None,
         }
     }
 }

@@ -110,6 +110,9 @@ pub enum OverlayCommand {
     Search { search: u32, words: String },
     /// Stop sending a search to new neighbours.
     EndSearch { search: u32 },
+    /// Clients that no push helps meet us at this place, with this code: hits say so
+    /// while others cannot connect to us.
+    Meets { at: SocketAddr, code: String },
     /// Ask a servent that cannot be reached to connect to us (`GIV`); answered
     /// with [`NodeAnswer::NoWay`] when no route to it is known. Its push `proxies`
     /// are asked first, one after the other; `via` is a neighbour that is said
@@ -199,6 +202,9 @@ pub enum NodeAnswer {
     Failed { fetch: FetchId, why: FetchFailure },
     /// A hit of the overlay.
     Found(SearchHit),
+    /// The servent of hits to a search, which are told after this, can be met at this
+    /// place with this code.
+    Meets { search: u32, servent: Guid, at: SocketAddr, code: String },
     /// No route is known to the servent that should connect to us.
     NoWay { servent: Guid },
     /// A host we wanted as a neighbour refused, and says why.

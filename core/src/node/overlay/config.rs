@@ -43,8 +43,9 @@ pub struct OverlayConfig {
     pub refused: Duration,
     /// Maximum number of files in our answer to one query.
     pub results: u32,
-    /// Others cannot connect to us and must request a push. Otherwise that is found out
-    /// by a push that comes while no host has connected to us.
+    /// Others cannot connect to us and must request a push. Otherwise that is found out:
+    /// a neighbour that was asked to connect to us does not (`router.dial_back`), or a
+    /// push comes while no host has.
     pub firewalled: bool,
     /// The router.
     pub router: routing::Config,

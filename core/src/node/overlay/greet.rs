@@ -319,7 +319,7 @@ impl OverlayService {
 
     /// A neighbour's connection is lost or closed.
     pub(super) fn left(&mut self, cx: &mut NodeCx<'_>, conn: ConnId) {
-        if self.proxy_left(cx, conn) {
+        if self.proxy_left(cx, conn) || self.dialed_back.remove(&conn) {
             return;
         }
         let Some(wire) = self.wires.remove(&conn) else { return };

@@ -18,7 +18,7 @@ mod proxies;
 mod wall;
 mod wire;
 
-use alloc::collections::{BTreeMap, VecDeque};
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -41,7 +41,7 @@ use crate::id::{ConnId, FileIndex, Guid, Sha1};
 use crate::rng::Rng;
 use crate::routing::{self, Router};
 use crate::time::{Duration, Instant};
-use crate::wire::gnutella::{Query, Wishes};
+use crate::wire::gnutella::{HitMeeting, Query, Wishes};
 
 /// Time between two dials in search of neighbours.
 const BETWEEN: Duration = Duration::from_millis(250);
@@ -80,6 +80,10 @@ pub(super) struct OverlayService {
     searches: BTreeMap<Guid, u32>,
     /// Proxies that are being asked for a push.
     asks: BTreeMap<ConnId, ProxyRequest>,
+    /// Where clients meet us that no push helps.
+    meeting: Option<HitMeeting>,
+    /// Connections to neighbours that asked whether they can be reached.
+    dialed_back: BTreeSet<ConnId>,
 }
 
 impl OverlayService {
@@ -100,6 +104,8 @@ impl OverlayService {
             firewall: FoundFirewall::default(),
             searches: BTreeMap::new(),
             asks: BTreeMap::new(),
+            meeting: None,
+            dialed_back: BTreeSet::new(),
         }
     }
 
@@ -147,7 +153,11 @@ impl OverlayService {
 
     /// True when others cannot connect to us, as the user said or as was found out.
     fn is_walled(&self, cx: &NodeCx<'_>) -> bool {
-        cx.config.overlay.firewalled || self.firewall.stands(cx.now)
+        self.is_walled_at(cx.config, cx.now)
+    }
+
+    pub(super) fn is_walled_at(&self, config: &super::Config, now: Instant) -> bool {
+        config.overlay.firewalled || self.firewall.stands(now)
     }
 
     /// A peer sees us at this address; of several, the one that can be reached
@@ -286,6 +296,9 @@ impl Service for OverlayService {
             ConnInput::Dialed { local } if self.asks_on(conn) => {
                 self.proxy_dialed(cx, conn, local);
             }
+            ConnInput::Dialed { .. } if self.dialed_back.contains(&conn) => {
+                self.dialed_back(cx, conn);
+            }
             ConnInput::Dialed { .. } => self.dialed(cx, conn),
             ConnInput::DialFailed { .. } | ConnInput::Closed => self.left(cx, conn),
             ConnInput::Backlog { bytes } => self.backlog(cx, conn, bytes),
@@ -345,6 +358,9 @@ impl Service for OverlayService {
                     self.route(cx, routing::Input::EndSearch { guid });
                 }
             }
+            OverlayCommand::Meets { at, code } => {
+                self.meeting = Some(HitMeeting { at, code });
+            }
             OverlayCommand::AskPush { servent, index, via, proxies } => {
                 self.ask_push(cx, (servent, index), (via, proxies));
             }
@@ -365,6 +381,9 @@ impl Service for OverlayService {
             self.look = None;
             self.look_around(cx);
         }
+        if self.firewall.tested().is_some_and(|at| at <= now) {
+            self.end_test(cx);
+        }
     }
 
     fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
@@ -373,7 +392,8 @@ impl Service for OverlayService {
         let keywords = self.keywords.filter(|_| self.router.links() > 0);
         let keywords = keywords.map(|at| (at, "keywords"));
         let router = self.router.poll_timeout();
-        look.into_iter().chain(keywords).chain(router).min_by_key(|(at, _)| *at)
+        let tested = self.firewall.tested().map(|at| (at, "dial back"));
+        look.into_iter().chain(keywords).chain(tested).chain(router).min_by_key(|(at, _)| *at)
     }
 }
 

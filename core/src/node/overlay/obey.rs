@@ -16,7 +16,7 @@ use crate::node::io::SearchHit as Told;
 use crate::node::service::{EngineCall, FollowUps, RunsEngine};
 use crate::node::{Event, NodeAnswer, Output};
 use crate::routing;
-use crate::wire::gnutella::{OverlayMessage, Query, QueryHit};
+use crate::wire::gnutella::{HitMeeting, OverlayMessage, Query, QueryHit};
 
 /// Push proxies of one servent that the user is told.
 const PROXIES: usize = 4;
@@ -65,6 +65,8 @@ impl RunsEngine<NodeCx<'_>> for OverlayService {
             routing::Output::NoWay { servent } => {
                 cx.fx.output(Output::Answer(NodeAnswer::NoWay { servent }));
             }
+            routing::Output::OffersDialBack { conn } => self.test(cx, conn),
+            routing::Output::DialBack { conn, port } => self.dial_back(cx, conn, port),
             routing::Output::Host { at } => {
                 self.hear_of(cx, SocketAddr::V4(at), false);
                 if self.look.is_none() {
@@ -147,6 +149,7 @@ impl OverlayService {
             push: self.reachable(cx).is_none(),
             busy: !cx.shelf.queue.has_free_slot,
             proxies: self.router.proxies(),
+            meeting: self.meeting.clone(),
         }
     }
 
@@ -167,6 +170,12 @@ impl OverlayService {
         let proxies: Vec<SocketAddr> = proxies.collect();
         let at = hit.address();
         let push = quality.push == Some(true) && at.is_ipv4();
+        // Its hosts may be sent a few datagrams: the same gate as for connections.
+        if let Some(meeting) = hit.meeting().filter(|it| may_dial(it.at, from)) {
+            let HitMeeting { at, code } = meeting;
+            let servent = hit.servent();
+            cx.fx.output(Output::Answer(NodeAnswer::Meets { search, servent, at, code }));
+        }
         for found in hit.results() {
             cx.fx.output(Output::Answer(NodeAnswer::Found(Told {
                 search,

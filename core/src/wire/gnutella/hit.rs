@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use core::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4};
 
 use super::query::QueryExtensions;
-use super::{Fields, OverlayPayload, PayloadError, ggep};
+use super::{Fields, HitMeeting, OverlayPayload, PayloadError, ggep};
 use crate::id::{FileIndex, Guid, Sha1};
 
 /// The separator of a result's extensions.
@@ -157,6 +157,14 @@ impl QueryHit {
             SocketAddrV4::new(ip, u16::from_le_bytes([at[4], at[5]]))
         });
         each.filter(|at| at.port() != 0).take(PROXIES).collect()
+    }
+
+    /// Where the servent can be met that cannot be reached (extension `SM`).
+    #[must_use]
+    pub fn meeting(&self) -> Option<HitMeeting> {
+        let (blocks, _) = private_blocks(self.trailer())?;
+        let block = blocks.into_iter().find(|block| block.id == b"SM")?;
+        HitMeeting::parse(&block.data)
     }
 
     /// What the trailer says about the servent.

@@ -292,11 +292,16 @@ impl Host {
 
     /// A peer connects.
     pub(crate) fn accept(&mut self, peer: &str) -> ConnId {
+        self.accept_at(peer, None)
+    }
+
+    /// The same; `local` is our address that it connected to.
+    pub(crate) fn accept_at(&mut self, peer: &str, local: Option<SocketAddr>) -> ConnId {
         let conn = ConnId(self.next);
         self.next += 2;
         self.input(Input::Connection(
             conn,
-            ConnInput::Accepted { peer: peer.parse().unwrap(), local: None },
+            ConnInput::Accepted { peer: peer.parse().unwrap(), local },
         ));
         conn
     }

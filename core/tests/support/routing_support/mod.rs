@@ -258,6 +258,8 @@ impl Net {
                 self.pushed.push((node, Push { servent, index, at, ggep: OverlayPayload::new() }));
             }
             Output::NoWay { .. } => self.no_way.push(node),
+            // Here all servents can be reached.
+            Output::OffersDialBack { .. } | Output::DialBack { .. } => {}
             Output::Host { at } => _ = self.hosts.insert((node, SocketAddr::V4(at))),
         }
     }

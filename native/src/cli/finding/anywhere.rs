@@ -13,11 +13,12 @@ use servent::sys::OwnerOnly as _;
 use servent::transfer::{CarriedStreams, SecretDoor, TransferCode};
 use servent::unicast::{Endpoint, EndpointOptions, MeetingSecret};
 use servent_core::meet::door_address;
+use servent_core::node::{NodeCommand, OverlayCommand};
 use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use super::via::{FoundPeer, ViaPlace, bind_any, leave, split};
+use super::via::{FoundPeer, ViaPlace, addresses, bind_any, leave, split};
 use crate::cli::carry::code;
 use crate::cli::serve::share::told;
 use crate::config::Settings;
@@ -59,6 +60,14 @@ pub(crate) fn announce(voice: Voice, settings: &Settings) -> Result<(), Failure>
     told(voice, &fact, &format!("anywhere {link}"))
 }
 
+/// The link under which a servent is met that a hit names; `None` for a code that no
+/// servent would tell.
+pub(crate) fn link(at: SocketAddr, code: &str) -> Option<String> {
+    let read = code::read(code, "the code of a hit").ok()?;
+    split(&read).ok()?;
+    Some(format!("{SCHEME}{code}@{at}"))
+}
+
 /// The code of the environment, or else that of the state folder, which is drawn once.
 fn code_in(state: &Path) -> Result<TransferCode, Failure> {
     if let Some(code) = code::of_environment()? {
@@ -83,8 +92,9 @@ fn code_in(state: &Path) -> Result<TransferCode, Failure> {
 pub(crate) async fn meet(name: String, state: PathBuf, handle: Handle, voice: Voice) {
     let reporter = Reporter::new(voice, false);
     let visitors = Arc::new(Semaphore::new(VISITORS));
-    let (mut door, mut pause) = (None, AGAIN.0);
+    let (mut door, mut pause, mut known) = (None, AGAIN.0, false);
     loop {
+        known = known || tell_overlay((&name, &state), &handle).await.is_ok();
         let Ok(seat) = Arc::clone(&visitors).acquire_owned().await else { return };
         match next((&name, &state), &mut door, &reporter).await {
             Ok((visit, secret)) => {
@@ -105,6 +115,20 @@ pub(crate) async fn meet(name: String, state: PathBuf, handle: Handle, voice: Vo
             }
         }
     }
+}
+
+/// Has our hits say where we are met, while others cannot connect to us. A code that the
+/// user chose is not told to others.
+async fn tell_overlay((name, state): (&str, &Path), handle: &Handle) -> Result<(), Failure> {
+    if code::of_environment()?.is_some() {
+        return Ok(());
+    }
+    let (places, code) = (addresses(name).await?, code_in(state)?.to_string());
+    let Some(at) = places.iter().find(|at| at.is_ipv4()).or(places.first()).copied() else {
+        return Ok(());
+    };
+    let meets = NodeCommand::Overlay(OverlayCommand::Meets { at, code });
+    handle.command(meets).await.map_err(Failure::from)
 }
 
 /// What all visits have in common: who is admitted, and the meeting.

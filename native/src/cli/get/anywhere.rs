@@ -4,6 +4,7 @@
 
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures::FutureExt as _;
@@ -12,7 +13,7 @@ use servent::transfer::{CarriedStreams, StreamError, TransferCode};
 use servent::unicast::{Endpoint, EndpointOptions};
 use servent::{Proxies, SourceRoute, route_address};
 use tokio::net::TcpStream;
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, Notify};
 use tokio::task::AbortHandle;
 
 use crate::cli::carry::code;
@@ -23,6 +24,8 @@ use crate::progress::{Reporter, Voice};
 
 /// How long the servent may take to be there: it may have another visitor just now.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// The most servents that are met because they were found.
+const FOUND: usize = 8;
 /// How long it may take to hear that we leave.
 const GOODBYE: Duration = Duration::from_secs(2);
 
@@ -38,8 +41,21 @@ pub(super) struct MeetLink {
 /// # Errors
 /// A link without a code, or two that lead to different servents.
 pub(super) fn split_links(urls: &[String]) -> Result<(Vec<String>, Option<MeetLink>), Failure> {
-    let mut found: Option<MeetLink> = None;
-    let mut plain = Vec::new();
+    let (plain, mut links) = split_each(urls)?;
+    if links.len() > 1 {
+        return Err(
+            Failure::usage("the links lead to different servents").next("run one command for each")
+        );
+    }
+    Ok((plain, links.pop()))
+}
+
+/// The same for links that were found, which may lead to several servents.
+///
+/// # Errors
+/// A link without a code.
+pub(super) fn split_each(urls: &[String]) -> Result<(Vec<String>, Vec<MeetLink>), Failure> {
+    let (mut plain, mut links) = (Vec::new(), Vec::new());
     for url in urls {
         let begins = url.get(..SCHEME.len()).is_some_and(|it| it.eq_ignore_ascii_case(SCHEME));
         if !begins {
@@ -48,15 +64,12 @@ pub(super) fn split_links(urls: &[String]) -> Result<(Vec<String>, Option<MeetLi
         }
         let (link, path) = parse(&url[SCHEME.len()..])?;
         let (meeting, _) = split(&link.code)?;
-        if found.as_ref().is_some_and(|other| *other != link) {
-            return Err(Failure::usage("the links lead to different servents")
-                .next("run one command for each"));
+        plain.push(format!("http://{}{path}", route_address(meeting.meeting)));
+        if !links.contains(&link) {
+            links.push(link);
         }
-        let at = route_address(meeting.meeting);
-        plain.push(format!("http://{at}{path}"));
-        found = Some(link);
     }
-    Ok((plain, found))
+    Ok((plain, links))
 }
 
 /// A link behind its scheme: where it leads, and the path there.
@@ -82,6 +95,9 @@ pub(super) struct MeetRoute {
     code: TransferCode,
     reporter: Reporter,
     reached: Mutex<Option<ReachedServent>>,
+    /// It is not needed any more.
+    over: AtomicBool,
+    leaves: Notify,
 }
 
 /// It has met us.
@@ -91,26 +107,71 @@ struct ReachedServent {
     running: AbortHandle,
 }
 
+/// The ways to all servents that are met.
+pub(super) struct MeetRoutes(Vec<Arc<MeetRoute>>);
+
+impl MeetRoutes {
+    /// Finds the servent that the user named; from then on downloads reach it. With those
+    /// that were found, which may be reached otherwise, it only begins to meet.
+    pub(super) async fn open(
+        named: Option<MeetLink>,
+        found: Vec<MeetLink>,
+        (proxies, voice): (&Proxies, Voice),
+    ) -> Result<Self, Failure> {
+        let mut routes = Vec::new();
+        let found: Vec<MeetLink> =
+            found.into_iter().filter(|link| named.as_ref() != Some(link)).collect();
+        if let Some(link) = named {
+            let route = MeetRoute::new(link, proxies, voice).await?;
+            *route.reached.lock().await = Some(route.reach().await?);
+            routes.push(route);
+        }
+        for link in found.into_iter().take(FOUND) {
+            let route = MeetRoute::new(link, proxies, voice).await?;
+            tokio::spawn(Arc::clone(&route).begin(voice));
+            routes.push(route);
+        }
+        Ok(Self(routes))
+    }
+
+    /// Says goodbye to all.
+    pub(super) async fn leave(self) {
+        futures::future::join_all(self.0.iter().map(|route| route.leave())).await;
+    }
+}
+
 impl MeetRoute {
-    /// Finds the servent; from then on downloads reach it.
-    pub(super) async fn find(
-        link: MeetLink,
-        proxies: &Proxies,
-        voice: Voice,
-    ) -> Result<Arc<Self>, Failure> {
+    /// The way that leads there, which downloads know from then on.
+    async fn new(link: MeetLink, proxies: &Proxies, voice: Voice) -> Result<Arc<Self>, Failure> {
         let (meeting, code) = split(&link.code)?;
         let place = ViaPlace::find(&link.place, meeting).await?.in_turn();
-        let reporter = Reporter::new(voice, false);
-        let route = Arc::new(Self { place, code, reporter, reached: Mutex::default() });
-        let reached = route.reach().await?;
-        *route.reached.lock().await = Some(reached);
+        let (reporter, reached) = (Reporter::new(voice, false), Mutex::default());
+        let (over, leaves) = (AtomicBool::new(false), Notify::new());
+        let route = Arc::new(Self { place, code, reporter, reached, over, leaves });
         proxies.learn_route(route_address(meeting.meeting), Arc::clone(&route) as _);
         Ok(route)
     }
 
+    /// Finds the servent while downloads begin at other sources.
+    async fn begin(self: Arc<Self>, voice: Voice) {
+        let mut reached = self.reached.lock().await;
+        match self.reach().await {
+            Ok(servent) => *reached = Some(servent),
+            Err(_) if self.over.load(Ordering::Relaxed) => {}
+            Err(failure) => {
+                let fact = serde_json::json!({ "event": "unmet", "why": failure.what });
+                voice.note(&fact, &failure.to_string());
+            }
+        }
+    }
+
     async fn reach(&self) -> Result<ReachedServent, Failure> {
         let endpoint = bind_any(None, EndpointOptions::default()).await?;
-        match self.call(&endpoint).await {
+        let called = tokio::select! {
+            called = self.call(&endpoint) => called,
+            () = self.leaves.notified() => Err(Failure::new(Exit::Network, "not needed any more")),
+        };
+        match called {
             Ok((streams, running)) => Ok(ReachedServent { streams, endpoint, running }),
             Err(failure) => {
                 leave(endpoint, GOODBYE).await;
@@ -163,7 +224,9 @@ impl MeetRoute {
     }
 
     /// Says goodbye.
-    pub(super) async fn leave(&self) {
+    async fn leave(&self) {
+        self.over.store(true, Ordering::Relaxed);
+        self.leaves.notify_one();
         let Some(servent) = self.reached.lock().await.take() else { return };
         servent.running.abort();
         servent.streams.leave().await;
@@ -197,6 +260,9 @@ mod tests {
         assert_eq!(link.unwrap().place, "place.example.org");
         let url = "http://10.0.0.7:6346/a".to_owned();
         assert_eq!(split_links(std::slice::from_ref(&url)).unwrap(), (vec![url], None));
+        let found = ["meet://ocean-pepper-violin-garden-moon@10.0.0.7:6349/a", LINK, LINK];
+        let (plain, links) = split_each(&found.map(str::to_owned)).unwrap();
+        assert_eq!((plain.len(), links.len()), (3, 2), "found ones lead to several servents");
     }
 
     #[test]

@@ -7,8 +7,9 @@ use serde_json::json;
 use servent_core::address::may_dial;
 use servent_core::node::SearchHit;
 
+use super::anywhere::{MeetLink, split_each};
 use super::source::RequestedFile;
-use crate::cli::search::{self, Asking, SearchEnd};
+use crate::cli::search::{self, Asking, HitRoute, SearchEnd};
 use crate::config::Config;
 use crate::exit::{Exit, Failure};
 use crate::progress::Voice;
@@ -21,7 +22,7 @@ const FIRST: Duration = Duration::from_secs(10);
 const NEXT: Duration = Duration::from_secs(2);
 
 /// Searches the overlay for sources. The file is named by the first hit, unless
-/// a name is known.
+/// a name is known. Returns where one of them is met, if it cannot be reached.
 ///
 /// # Errors
 /// No source was found, or no peer could be asked.
@@ -30,30 +31,36 @@ pub(super) async fn sources(
     wanted: &mut RequestedFile,
     (peers, lan): (&[String], bool),
     voice: Voice,
-) -> Result<(), Failure> {
-    let Some(sha1) = wanted.sha1 else { return Ok(()) };
+) -> Result<Option<MeetLink>, Failure> {
+    let Some(sha1) = wanted.sha1 else { return Ok(None) };
     let words = format!("urn:sha1:{sha1}");
     voice.note(
         &json!({ "event": "looking", "urn": words }),
         &format!("asking the overlay for {words}"),
     );
-    let mut found = 0;
-    let mut take = |mut hit: SearchHit, through| {
+    let (mut found, mut met) = (0, None);
+    let mut take = |mut hit: SearchHit, route: HitRoute| {
         let known = hit.push && wanted.push.is_some();
         if hit.sha1 != Some(sha1) || known || !(hit.push || may_dial(hit.at, hit.from)) {
             return Ok(ControlFlow::Continue(()));
         }
         let at = hit.at;
-        let url = search::locator(&hit, through);
+        let url = search::locator(&hit, route.peer);
         if wanted.name.is_none() {
             let leaf = hit.name.rfind('/').map_or(0, |slash| slash + 1);
             wanted.name = Some(hit.name.split_off(leaf));
+        }
+        // Where no push helps: a servent that cannot be reached, by one that cannot be.
+        if let Some(link) = route.link(&hit).filter(|_| met.is_none()) {
+            let (urls, mut links) = split_each(&[link])?;
+            urls.iter().try_for_each(|url| wanted.add_source(url))?;
+            met = links.pop();
         }
         wanted.add_source(&url)?;
         // An address that cannot be reached: a proxy may still reach it.
         if !hit.push && !hit.proxies.is_empty() && wanted.push.is_none() {
             hit.push = true;
-            wanted.add_source(&search::locator(&hit, through))?;
+            wanted.add_source(&search::locator(&hit, route.peer))?;
         }
         found += 1;
         let told = json!({ "event": "source", "url": url, "at": at });
@@ -67,6 +74,6 @@ pub(super) async fn sources(
         }
         _ if found == 0 => Err(Failure::new(Exit::Network, format!("no servent has {words}"))
             .next("name a servent that has it: HOST:PORT, or another part of the overlay: --peer")),
-        _ => Ok(()),
+        _ => Ok(met),
     }
 }

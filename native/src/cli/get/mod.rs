@@ -30,7 +30,7 @@ use servent_core::id::Sha1;
 use servent_core::node::{DownloadSource, Get};
 use servent_core::time;
 
-use self::anywhere::MeetRoute;
+use self::anywhere::MeetRoutes;
 use self::folder::Folder;
 use self::job::{DownloadJob, JobOptions};
 pub(crate) use self::job::{NAME, states};
@@ -139,8 +139,9 @@ pub(crate) struct GetArgs {
 
 pub(crate) fn run(common: &Common, arguments: &GetArgs) -> Result<(), Failure> {
     let voice = Voice::new(arguments.json, common.quiet);
-    let urls = search::expand(&common.config()?.settings.state, &arguments.urls)?;
-    let (urls, link) = anywhere::split_links(&urls)?;
+    let (urls, link) = anywhere::split_links(&arguments.urls)?;
+    let urls = search::expand(&common.config()?.settings.state, &urls)?;
+    let (urls, mut found) = anywhere::split_each(&urls)?;
     let Asked { mut wanted, wrong } = wanted(arguments, &urls, voice)?;
     let ordered = arguments.output.as_deref().and_then(OrderedOutput::named);
     match &mut wanted[..] {
@@ -163,12 +164,12 @@ pub(crate) fn run(common: &Common, arguments: &GetArgs) -> Result<(), Failure> {
     be_patient(&mut config.settings.node.fetch, arguments.wait);
     arguments.patience.apply(&mut config.settings.node.fetch);
     let runtime = runtime()?;
+    let overlay = (&arguments.peer[..], arguments.lan);
     for one in wanted.iter_mut().filter(|one| one.needs_a_source()) {
-        runtime.block_on(find::sources(&config, one, (&arguments.peer, arguments.lan), voice))?;
+        found.extend(runtime.block_on(find::sources(&config, one, overlay, voice))?);
     }
     let proxies = Proxies::read(|name| std::env::var(name).ok());
-    let route = link.map(|link| runtime.block_on(MeetRoute::find(link, &proxies, voice)));
-    let route = route.transpose()?;
+    let routes = runtime.block_on(MeetRoutes::open(link, found, (&proxies, voice)))?;
     let way = JobOptions {
         ca_file: arguments.ca_file.clone(),
         pins: arguments.pins.clone(),
@@ -184,9 +185,7 @@ pub(crate) fn run(common: &Common, arguments: &GetArgs) -> Result<(), Failure> {
     let mut plan = GetPlan { arguments, config: &config, voice, way, common, all, names, ordered };
     wanted.into_iter().try_for_each(|wanted| plan.add(wanted))?;
     let done = runtime.block_on(plan.all.run(&config, arguments.parallel));
-    if let Some(route) = route {
-        runtime.block_on(route.leave());
-    }
+    runtime.block_on(routes.leave());
     done?;
     wrong.map_or(Ok(()), Err)
 }

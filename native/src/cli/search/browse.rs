@@ -20,7 +20,7 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use super::last::NumberedHits;
-use super::{SEARCH, SearchArgs, line, locator, peers};
+use super::{HitRoute, SEARCH, SearchArgs, line, locator, peers};
 use crate::cli::print;
 use crate::exit::{Exit, Failure, error_text};
 use crate::progress::Voice;
@@ -72,7 +72,7 @@ pub(super) async fn browse(
                 if words.iter().all(|word| folded.contains(word.as_str())) {
                     files += 1;
                     let number = hits.add(&locator(&file, None))?;
-                    print(line(number, &file, None, voice))?;
+                    print(line(number, &file, &HitRoute::default(), voice))?;
                 }
             }
         }
