@@ -203,7 +203,7 @@ impl MeetPlace {
                 // One that starts again may have another port; no other peer takes
                 // its seat before it is forgotten.
                 Some(seat) if !seat.is_of(from) => Some(MeetRefusal::Taken),
-                _ => self.room_for(now, from, id),
+                _ => self.room_for(now, from, id, fx),
             };
             if let Some(why) = why {
                 self.counters.refused += 1;
@@ -212,6 +212,7 @@ impl MeetPlace {
                 return fx.output(PlaceOutput::Packet { to: from, packet });
             }
             self.vacate(id, side, false, fx);
+            self.leave_other(from, id, fx);
             self.counters.seats += 1;
             fx.event(Event::Seated { peer: from, side });
         }
@@ -229,13 +230,51 @@ impl MeetPlace {
     }
 
     /// Why there is no room for one more seat.
-    fn room_for(&mut self, now: Instant, from: SocketAddr, id: MeetingId) -> Option<MeetRefusal> {
-        if !self.meetings.contains_key(&id) && self.meetings.len() >= self.config.meetings as usize
-        {
-            return Some(MeetRefusal::Full);
+    fn room_for(
+        &mut self,
+        now: Instant,
+        from: SocketAddr,
+        id: MeetingId,
+        fx: &mut PlaceEffects,
+    ) -> Option<MeetRefusal> {
+        if !self.owners.count(now, from, &self.config) {
+            return Some(MeetRefusal::TooMany);
         }
-        let counted = self.owners.count(now, from, &self.config);
-        (!counted).then_some(MeetRefusal::TooMany)
+        let full = self.meetings.len() >= self.config.meetings as usize;
+        let full = full && !self.meetings.contains_key(&id);
+        (full && !self.make_room(from, fx)).then_some(MeetRefusal::Full)
+    }
+
+    /// A visitor has one seat: one that could have several would be counted once.
+    fn leave_other(&mut self, from: SocketAddr, id: MeetingId, fx: &mut PlaceEffects) {
+        let Some(other) = self.owners.meeting_at(from).filter(|other| *other != id) else { return };
+        for side in [MeetSide::Caller, MeetSide::Listener] {
+            let seat = self.meetings.get(&other).and_then(|meeting| meeting.seat(side));
+            if seat.is_some_and(|seat| seat.at == from) {
+                self.vacate(other, side, false, fx);
+            }
+        }
+    }
+
+    /// All meetings are taken: of the address that has the most, one ends in which it
+    /// waits alone. So a few addresses cannot keep all others out.
+    fn make_room(&mut self, newcomer: SocketAddr, fx: &mut PlaceEffects) -> bool {
+        let alone = |(at, id): (SocketAddr, MeetingId)| {
+            let side = self.meetings.get(&id)?.alone()?;
+            Some((at, id, side))
+        };
+        let Some((at, id, side)) = self.owners.crowd(newcomer).find_map(alone) else {
+            return false;
+        };
+        if let Some(seat) = self.meetings.get_mut(&id).and_then(|meeting| meeting.seat_mut(side)) {
+            let packet = MeetPacket::Refused { nonce: seat.nonce, why: MeetRefusal::Full };
+            if seat.spend(packet.encode().len() as u64) {
+                fx.output(PlaceOutput::Packet { to: at, packet });
+            }
+        }
+        fx.event(Event::TurnedAway { peer: at, reason: MeetRefusal::Full });
+        self.vacate(id, side, false, fx);
+        true
     }
 
     /// Answers a registration; when the other side is there too, it is told.

@@ -1,7 +1,7 @@
 //! Who sits where: the two seats of a meeting, and how many seats an address has
 //! taken.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use core::net::{IpAddr, SocketAddr};
 
 use super::Config;
@@ -104,6 +104,15 @@ impl Meeting {
         self.seats[place(side)].as_mut()
     }
 
+    /// The side that waits for the other.
+    pub(super) fn alone(&self) -> Option<MeetSide> {
+        match &self.seats {
+            [Some(_), None] => Some(MeetSide::Caller),
+            [None, Some(_)] => Some(MeetSide::Listener),
+            _ => None,
+        }
+    }
+
     pub(super) fn take(&mut self, side: MeetSide) -> Option<MeetingSeat> {
         self.seats[place(side)].take()
     }
@@ -169,14 +178,34 @@ struct OwnerTally {
 #[derive(Debug, Clone, Default)]
 pub(super) struct SeatOwners {
     tallies: BTreeMap<IpAddr, OwnerTally>,
-    meetings: BTreeMap<SocketAddr, MeetingId>,
+    /// The meeting of each visitor, by its owner.
+    meetings: BTreeMap<(IpAddr, SocketAddr), MeetingId>,
+    /// Owners by how many visitors of theirs are seated.
+    crowds: BTreeSet<(u32, IpAddr)>,
     forgot: Instant,
 }
 
 impl SeatOwners {
     /// The meeting of a visitor.
     pub(super) fn meeting_at(&self, at: SocketAddr) -> Option<MeetingId> {
-        self.meetings.get(&at).copied()
+        self.meetings.get(&(owner(at.ip()), at)).copied()
+    }
+
+    /// The visitors of the address that has the most seats, if that is more than a
+    /// newcomer would have; with their meetings.
+    pub(super) fn crowd(
+        &self,
+        newcomer: SocketAddr,
+    ) -> impl Iterator<Item = (SocketAddr, MeetingId)> + '_ {
+        let own = self.tallies.get(&owner(newcomer.ip())).map_or(0, |tally| tally.seated);
+        let most = self.crowds.last().filter(|(seated, _)| *seated > own + 1);
+        most.into_iter().flat_map(move |(_, of)| self.visitors(*of))
+    }
+
+    fn visitors(&self, of: IpAddr) -> impl Iterator<Item = (SocketAddr, MeetingId)> + '_ {
+        let first = SocketAddr::from(([0; 4], 0));
+        let from = self.meetings.range((of, first)..);
+        from.take_while(move |((it, _), _)| *it == of).map(|((_, at), id)| (*at, *id))
     }
 
     /// Counts one more seat; false when the address has too many.
@@ -200,19 +229,27 @@ impl SeatOwners {
 
     /// A visitor has its seat.
     pub(super) fn came(&mut self, at: SocketAddr, id: MeetingId) {
-        if self.meetings.insert(at, id).is_none() {
-            self.tallies.entry(owner(at.ip())).or_default().seated += 1;
+        let of = owner(at.ip());
+        if self.meetings.insert((of, at), id).is_none() {
+            self.seat(of, |seated| seated + 1);
         }
     }
 
     /// A visitor has left its seat.
     pub(super) fn left(&mut self, at: SocketAddr, id: MeetingId) {
-        if self.meetings.get(&at) != Some(&id) {
-            return;
+        let of = owner(at.ip());
+        if self.meetings.get(&(of, at)) == Some(&id) {
+            self.meetings.remove(&(of, at));
+            self.seat(of, |seated| seated.saturating_sub(1));
         }
-        self.meetings.remove(&at);
-        if let Some(tally) = self.tallies.get_mut(&owner(at.ip())) {
-            tally.seated = tally.seated.saturating_sub(1);
+    }
+
+    fn seat(&mut self, of: IpAddr, change: impl Fn(u32) -> u32) {
+        let tally = self.tallies.entry(of).or_default();
+        self.crowds.remove(&(tally.seated, of));
+        tally.seated = change(tally.seated);
+        if tally.seated > 0 {
+            self.crowds.insert((tally.seated, of));
         }
     }
 
