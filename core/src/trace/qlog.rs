@@ -178,7 +178,7 @@ pub fn read(line: &[u8]) -> Result<QlogLine, LineError> {
         }
         Some((
             space @ ("conn" | "queue" | "fetch" | "world" | "routing" | "unicast" | "swarm"
-            | "client"),
+            | "meet" | "client"),
             what,
         )) => of_record(space, what, data.get()).map(QlogLine::Record).map_err(wrong),
         _ => Ok(QlogLine::Line(Box::new(RecordingLine::Foreign))),

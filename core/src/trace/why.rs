@@ -31,6 +31,22 @@ const CLAUSES: &[(&str, &str, &str)] = &[
     ("fetch.called_back", "PQ-8", "PARQ §4"),
     ("fetch.queued", "AQ-13", "Active Queueing, client"),
     ("fetch.queued.parq", "PQ-4", "PARQ §4"),
+    ("meet.asking", "PA-11", "addresses are local, and seen from outside"),
+    ("meet.chosen", "PA-12", "both sides knock at once"),
+    ("meet.heard", "PA-12", "both sides knock at once"),
+    ("meet.introduced", "PA-10", "a place lets two others meet"),
+    ("meet.knocked", "PA-12", "both sides knock at once"),
+    ("meet.left", "PA-10", "a place remembers little, and not for long"),
+    ("meet.located", "PA-11", "addresses are local, and seen from outside"),
+    ("meet.malformed", "PA-10", "a place remembers little, and not for long"),
+    ("meet.met", "PA-11", "addresses are local, and seen from outside"),
+    ("meet.no_path", "PA-15", "it says why there is no path"),
+    ("meet.relay_ended", "PA-13", "a relay passes on what it cannot read"),
+    ("meet.seated", "PA-10", "a place lets two others meet"),
+    ("meet.skipped", "PA-12", "no visitor is made to knock at a third party"),
+    ("meet.turned_away", "PA-10", "a place remembers little, and not for long"),
+    ("meet.unsigned", "PA-12", "no visitor is made to knock at a third party"),
+    ("meet.waiting", "PA-10", "a place lets two others meet"),
     ("queue.arrived", "AQ-3", "Active Queueing, server"),
     ("queue.arrived.parq", "PQ-1", "PARQ §4"),
     ("queue.arrived.parq11", "PQ-1", "PARQ §4"),
@@ -125,6 +141,27 @@ mod tests {
         assert_eq!((why.key.as_str(), why.id), ("queue.lost.too_early", Some("AQ-5")));
         assert_eq!(why.args.get("length").and_then(Value::as_u64), Some(2));
         assert_eq!(why.cause, Some(2));
+    }
+
+    #[test]
+    fn what_happens_at_a_meeting_is_explained_as_the_engine_does() {
+        use crate::meet::{Event as Meeting, KnockStep};
+        let peer = "192.0.2.1:6349".parse().unwrap();
+        for event in [
+            Meeting::Asking { peer },
+            Meeting::Knocked { peer, step: KnockStep::Ask },
+            Meeting::Heard { peer, step: KnockStep::Answer },
+            Meeting::Chosen { peer },
+            Meeting::Unsigned { peer },
+            Meeting::RelayEnded { peer, bytes: 1 },
+            Meeting::Left { peer, silent: true },
+        ] {
+            let said = (Some(event.id()), Some(event.clause()));
+            let event = Any::Meet(event);
+            let record = Record { seq: 1, at: Instant::ZERO, node: NodeId(0), cause: None, event };
+            let why = explain(&record);
+            assert_eq!((why.id, why.clause), said, "{}", why.key);
+        }
     }
 
     #[test]

@@ -3,6 +3,10 @@
 //! each the sender and the receiver. What the routers do with UDP is said with
 //! nftables.
 
+use servent_core::trace::qlog::{self, Split};
+use servent_core::trace::tape::RecordingLine;
+use servent_core::trace::why;
+
 use crate::namespaces::Network;
 use crate::program::{Running, noise};
 
@@ -239,6 +243,46 @@ fn pa_15_the_doctor_says_what_a_router_lets_in() {
         let output = network.servent(at, &["doctor", "--via", VIA, "--json"]).output().unwrap();
         let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
         assert_eq!(told["ipv4"]["filtering"], filtering, "{told}");
+    }
+}
+
+/// Both sides record their part: each recording is run again to the same digests, and says
+/// for each knock which rule it follows.
+#[test]
+fn pa_12_the_recording_of_a_punched_transfer_shows_every_knock_with_its_rule() {
+    let Some(network) = network(["port", "port"]) else { return };
+    let home = network.place.path("home");
+    std::fs::create_dir_all(home.join("inbox")).unwrap();
+    std::fs::write(home.join("song.ogg"), noise(300_000)).unwrap();
+    let [song, inbox, sent, received] = ["song.ogg", "inbox", "sent.sqlog", "received.sqlog"]
+        .map(|name| home.join(name).display().to_string());
+    let mut place = Running::start(network.servent(0, &["meet", "--listen", VIA, "--json"]));
+    place.event("listening");
+    let take = ["receive", "--via", VIA, "-o", &inbox, "--yes", "--json", "--trace", &received];
+    let mut receiver = Running::start(network.servent(2, &take));
+    receiver.event("at_place");
+    let give = ["send", "--via", VIA, &song, "--json", "--trace", &sent];
+    let mut sender = Running::start(network.servent(1, &give));
+    assert_eq!(sender.event("sent")["path"], "direct");
+    assert_eq!(sender.end().code(), Some(0));
+    receiver.event("received");
+    receiver.signal("INT");
+    assert_eq!(receiver.end().code(), Some(0));
+    for file in [&sent, &received] {
+        let tape = std::fs::read(file).unwrap();
+        let report = servent::replay::bytes(&tape);
+        assert!(report.is_sound() && report.verified == report.checkpoints, "{file}: {report}");
+        let records = Split::new(&tape).filter_map(|line| match qlog::parse(line) {
+            Ok(RecordingLine::Record(record)) => Some(record),
+            _ => None,
+        });
+        let knocks: Vec<_> = records
+            .map(|record| why::explain(&record))
+            .filter(|why| why.key == "meet.knocked")
+            .map(|why| why.id)
+            .collect();
+        assert!(knocks.len() >= 2, "{file}: {} knocks", knocks.len());
+        assert!(knocks.iter().all(|id| *id == Some("PA-12")), "{file}: {knocks:?}");
     }
 }
 
