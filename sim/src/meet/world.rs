@@ -148,6 +148,8 @@ pub struct MeetWorld {
     calendar: Calendar<MeetDue>,
     dice: Rng,
     arrived: Vec<u64>,
+    /// When the first of them was there.
+    first: Option<Instant>,
     strangers: u32,
     met_at: BTreeMap<usize, Instant>,
     arrows: Option<Vec<RouterArrow>>,
@@ -187,6 +189,7 @@ impl MeetWorld {
             calendar: Calendar::default(),
             dice: Rng::new(scenario.seed).fork("loss", 0),
             arrived: Vec::new(),
+            first: None,
             strangers: 0,
             met_at: BTreeMap::new(),
             arrows: None,
@@ -235,6 +238,12 @@ impl MeetWorld {
     #[must_use]
     pub fn arrived(&self) -> &[u64] {
         &self.arrived
+    }
+
+    /// How long after both were there the first message arrived.
+    #[must_use]
+    pub fn first_byte(&self) -> Option<Duration> {
+        Some(self.first?.since(self.begun))
     }
 
     /// Datagrams sent to addresses of neither side nor the place.
@@ -379,6 +388,7 @@ impl MeetWorld {
     }
 
     fn deliver(&mut self, host: usize, from: SocketAddr, messages: &[UnicastMessage]) {
+        self.first.get_or_insert(self.now);
         for message in messages {
             let number = message.data[..].try_into().map(u64::from_be_bytes);
             self.arrived.extend(number);

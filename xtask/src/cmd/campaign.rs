@@ -7,9 +7,9 @@ use crate::run::cargo;
 
 /// Run what takes too long for every change: real minutes, thousands of files.
 ///
-/// These are the ignored tests among the journeys, the lessons and the lines, one after
-/// the other, `digests`: whether a release build computes what a debug build does, and
-/// `room`: many pages in one room under churn. All with a release build.
+/// These are the ignored tests among the journeys, the lessons, the lines and the
+/// meetings, one after the other, `digests`: whether a release build computes what a debug
+/// build does, and `room`: many pages in one room under churn. All with a release build.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Only those whose names contain this.
@@ -49,8 +49,12 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 }
 
 fn ignored(args: &Args) -> Result<()> {
-    let binaries =
-        [("servent", "journeys"), ("servent-sim", "lessons"), ("servent-sim", "unicast")];
+    let binaries = [
+        ("servent", "journeys"),
+        ("servent-sim", "lessons"),
+        ("servent-sim", "unicast"),
+        ("servent-sim", "meet"),
+    ];
     for (package, binary) in binaries {
         let tests = cargo().words("test --release --package").arg(package).arg("--test");
         let tests = tests.arg(binary).words("-- --ignored --nocapture --test-threads 1");
