@@ -2,7 +2,7 @@
 
 use super::{BETA, Bbr, ControlPhase, Feedback, NONE, RoundTally};
 use crate::time::{Duration, Instant};
-use crate::unicast::congestion::AckSample;
+use crate::unicast::congestion::{AckSample, LEAST_DATAGRAMS};
 
 /// A rate that grew by less than a quarter in three round trips is the path's.
 const GROWS: (u64, u64) = (5, 4);
@@ -11,6 +11,8 @@ const FULL_ROUNDS: u32 = 3;
 const WAITS: (u64, u64) = (2_000, 1_000);
 /// After a start-up that ended with losses: so many round trips.
 const FIRST_ROUNDS: u64 = 4;
+/// Datagrams under way beyond those of the product, until a probe has shown anything.
+const PROBE: u64 = 2;
 /// But no more round trips than a Reno flow would need to fill as much again.
 const RENO_ROUNDS: u64 = 63;
 
@@ -113,8 +115,11 @@ impl Bbr {
     fn is_found(&self, now: Instant, ack: &AckSample) -> bool {
         let trip = self.min_rtt.unwrap_or(Duration::ZERO);
         let long = now.since(self.cycle_at) > trip;
-        let queued = ack.before.max(ack.in_flight) >= self.product(125)
-            && self.has_queue(&self.tally) != Some(false);
+        // Where the product is a few datagrams, so many are under way at the least
+        // window without any probe.
+        let enough = self.product(125).max(LEAST_DATAGRAMS * self.mtu) + PROBE * self.mtu;
+        let queued =
+            ack.before.max(ack.in_flight) >= enough && self.has_queue(&self.tally) != Some(false);
         long && (queued || self.full_now)
     }
 

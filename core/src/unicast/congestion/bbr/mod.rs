@@ -267,7 +267,10 @@ impl Bbr {
     /// Whether something was queued in a round trip, if that is known.
     fn has_queue(&self, tally: &RoundTally) -> Option<bool> {
         let (mean, least) = (tally.mean()?, self.min_rtt?);
-        Some(mean > least + least.ratio(1, 32) + self.allowed.quantum + NOISE)
+        // A train is no shorter than a datagram.
+        let one = self.mtu.saturating_mul(1_000_000).checked_div(self.rate()).unwrap_or(0);
+        let train = self.allowed.quantum.max(Duration::from_micros(one));
+        Some(mean > least + least.ratio(1, 32) + train + NOISE)
     }
 
     /// Others need room: bounds until the next probe.
