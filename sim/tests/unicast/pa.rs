@@ -131,6 +131,16 @@ fn pa_6_the_datagrams_fit_a_path_of_1280_bytes_and_use_one_of_1500() {
     }
 }
 
+#[test]
+fn pa_7_a_path_that_marks_everything_slows_nothing_down() {
+    for control in [CUBIC, BBR] {
+        let mut world = LineWorld::new(20, 40, 200).with_flows(&[control]).lasting(5, 20);
+        world.marks = Some(0);
+        let report = world.run();
+        assert!(mbit(&report) >= 17.0, "{control:?}: {} Mbit/s", mbit(&report));
+    }
+}
+
 fn dark(seconds: u64) -> LineReport {
     let (from, until) = (Instant::from_secs(5), Instant::from_secs(5 + seconds));
     let blackouts = vec![Blackout { from, until }];

@@ -14,6 +14,9 @@ use crate::wire::unicast::AckCounts;
 /// Datagrams sent before a connection gets a controller: with fewer there is
 /// nothing to control, and most connections never send more.
 const FEW: u64 = 3;
+/// Datagrams that arrived with a mark, and not one without: after so many the path
+/// marks everything, and its marks mean nothing.
+const ALL_MARKED: u64 = 100;
 /// The window of such a connection, in datagrams.
 const FIRST: u64 = 10;
 
@@ -54,6 +57,9 @@ pub(super) struct SendControl {
     /// What the receiver has counted.
     late: u64,
     marked: u64,
+    /// Something has arrived without a mark; or marks mean nothing here (PA-7).
+    unmarked: bool,
+    mangled: bool,
     /// What an event said of the controller last.
     shown: Option<(Allowance, ControlPhase)>,
     /// Effects of the controller. Empty between two calls.
@@ -89,6 +95,8 @@ impl SendControl {
             sent: 0,
             late: 0,
             marked: 0,
+            unmarked: false,
+            mangled: false,
             shown: None,
             said: Fx::new(),
         }
@@ -226,6 +234,9 @@ impl SendControl {
         }
         let delivered = self.acked + self.early;
         let (newly, rate) = self.sampler.acked(now, (it.newest, delivered, self.lost));
+        self.unmarked |= newly > 0 && marked == 0;
+        self.mangled |= !self.unmarked && self.marked >= ALL_MARKED;
+        let marked = if self.mangled { 0 } else { marked };
         let ack = AckSample {
             newly,
             delivered: self.sampler.delivered(),

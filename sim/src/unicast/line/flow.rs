@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use bytes::Bytes;
 use servent_core::engine::{Effect, Engine as _, Fx};
 use servent_core::node::{
-    self, Input, MessageCommand, MessageInput, MessageOutput, Node, NodeCommand, Output,
+    self, Input, MessageCommand, MessageInput, MessageOutput, Node, NodeCommand, Output, PathNews,
     RestoredNode, UnicastMessage,
 };
 use servent_core::rng::Rng;
@@ -73,11 +73,15 @@ impl End {
         &mut self,
         now: Instant,
         from: u32,
-        data: UnicastPayload,
+        (data, marked): (UnicastPayload, bool),
         out: &mut Vec<Leaving>,
     ) {
         let (from, segment) = (address(from), data.len() as u32);
         self.input(now, Input::Messages(MessageInput::Datagrams { from, segment, data }), out);
+        if marked {
+            let news = PathNews::Marked { from, datagrams: 1 };
+            self.input(now, Input::Messages(MessageInput::Path(news)), out);
+        }
     }
 
     /// Runs the timers that are due.
@@ -114,6 +118,13 @@ impl End {
             let taken = MessageCommand::Taken { from, messages, bytes };
             self.input(now, Input::Command(NodeCommand::Messages(taken)), out);
         }
+    }
+
+    /// Bytes that have arrived and wait for something earlier.
+    pub(super) fn waiting(&self) -> u64 {
+        let views = self.node.datagrams().map(servent_core::unicast::Endpoint::view);
+        let receivers = views.into_iter().flatten().filter_map(|peer| peer.receiver);
+        receivers.map(|receiver| receiver.held).sum()
     }
 
     fn carry_out(&mut self, now: Instant, out: &mut Vec<Leaving>) {

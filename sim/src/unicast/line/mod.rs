@@ -25,6 +25,9 @@ use crate::links::datagram::DatagramLink;
 pub struct LineWorld {
     /// The bottleneck, which all flows share on their way there.
     pub link: DatagramLink,
+    /// Datagrams that find no fewer bytes than this before them are marked (RFC
+    /// 3168).
+    pub marks: Option<u64>,
     /// The way back, of which each flow has one to itself.
     pub back: DatagramLink,
     /// Who sends.
@@ -86,6 +89,7 @@ impl Default for LineWorld {
     fn default() -> Self {
         Self {
             link: DatagramLink::default(),
+            marks: None,
             back: DatagramLink::default(),
             flows: alloc::vec![LineFlow::default()],
             config: Config { prove: true, mtu: 9_000, mtu_floor: 1_200, ..Config::default() },

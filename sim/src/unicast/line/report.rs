@@ -28,6 +28,8 @@ pub struct FlowReport {
     /// Bytes that reached the application in each tenth of a second, from the
     /// beginning of the world.
     pub tenths: Vec<u64>,
+    /// The same of bytes that arrived, in order or not.
+    pub arrived: Vec<u64>,
     /// Datagrams with data that were sent, over the whole run.
     pub sent: u64,
     /// Bytes that reached the application, over the whole run.
@@ -65,13 +67,24 @@ impl FlowReport {
         ((first + again) * 10_000).checked_div(first).unwrap_or_default()
     }
 
-    /// When a second at no less than this rate, in bits per second, had passed
-    /// for the first time since an instant.
+    /// When half a second at no less than this rate, in bits per second, had passed
+    /// for the first time since an instant, as the application sees it.
     #[must_use]
     pub fn reached(&self, rate: u64, since: Instant) -> Option<Duration> {
-        let skip = (since.as_micros() / 100_000) as usize;
-        let mut windows = self.tenths.windows(5).enumerate().skip(skip);
-        let (at, _) = windows.find(|(_, five)| five.iter().sum::<u64>() * 16 >= rate)?;
-        Some(Instant::from_micros((at as u64 + 5) * 100_000).since(since))
+        first_at(&self.tenths, rate, since)
     }
+
+    /// The same as the path sees it: what arrives and waits for something earlier
+    /// counts.
+    #[must_use]
+    pub fn carried(&self, rate: u64, since: Instant) -> Option<Duration> {
+        first_at(&self.arrived, rate, since)
+    }
+}
+
+fn first_at(tenths: &[u64], rate: u64, since: Instant) -> Option<Duration> {
+    let skip = (since.as_micros() / 100_000) as usize;
+    let mut windows = tenths.windows(5).enumerate().skip(skip);
+    let (at, _) = windows.find(|(_, five)| five.iter().sum::<u64>() * 16 >= rate)?;
+    Some(Instant::from_micros((at as u64 + 5) * 100_000).since(since))
 }

@@ -37,8 +37,8 @@ pub(super) const fn is_sender(number: u32) -> bool {
 enum Due {
     /// A flow begins.
     Begin(u32),
-    /// A datagram for a node arrives.
-    Arrive(u32, UnicastPayload),
+    /// A datagram for a node arrives, with or without a mark.
+    Arrive(u32, UnicastPayload, bool),
     /// A node's timers.
     Wake(u32),
     /// A reader stops, or goes on.
@@ -70,6 +70,7 @@ impl<'a> Line<'a> {
         let report = FlowReport {
             goodput: 0,
             tenths: Vec::new(),
+            arrived: Vec::new(),
             sent: 0,
             delivered: 0,
             messages: (0, 0),
@@ -108,7 +109,7 @@ impl<'a> Line<'a> {
             self.now = at;
             match due {
                 Due::Begin(index) => self.begin(index),
-                Due::Arrive(number, data) => self.arrive(number, data),
+                Due::Arrive(number, data, marked) => self.arrive(number, data, marked),
                 Due::Wake(number) => self.turn(number, |_, _, _| {}),
                 Due::Read(index, on) => {
                     self.turn(2 * index + 1, |end, now, out| end.read(now, on, out));
@@ -168,9 +169,12 @@ impl<'a> Line<'a> {
         let bytes = data.len() as u32;
         let dark = plan.blackouts.iter().any(|it| it.holds(earlier(*now)));
         let flow = &mut flows[(from / 2) as usize];
+        let mut marked = false;
         let fate = if is_sender(from) {
             flow.sent += 1;
             let waits = there.waits(*now).as_micros();
+            let found = u128::from(waits) * u128::from(plan.link.rate) / 1_000_000;
+            marked = plan.marks.is_some_and(|marks| found >= u128::from(marks));
             let fate = there.send(&plan.link, *now, bytes);
             if fate.loss != Some(DatagramLoss::Queue) && *now >= EPOCH + plan.warm {
                 *self.waits.entry(waits / 100).or_default() += 1;
@@ -188,16 +192,16 @@ impl<'a> Line<'a> {
             return;
         }
         if let Some(copy) = fate.copy {
-            self.calendar.plan(copy, Due::Arrive(to, data.clone()));
+            self.calendar.plan(copy, Due::Arrive(to, data.clone(), marked));
         }
-        self.calendar.plan(fate.due, Due::Arrive(to, data));
+        self.calendar.plan(fate.due, Due::Arrive(to, data, marked));
     }
 
-    fn arrive(&mut self, number: u32, data: UnicastPayload) {
+    fn arrive(&mut self, number: u32, data: UnicastPayload, marked: bool) {
         if self.plan.blackouts.iter().any(|it| it.holds(earlier(self.now))) {
             return;
         }
-        self.turn(number, |end, now, out| end.arrived(now, number ^ 1, data, out));
+        self.turn(number, |end, now, out| end.arrived(now, number ^ 1, (data, marked), out));
     }
 
     fn tick(&mut self) {
@@ -207,6 +211,9 @@ impl<'a> Line<'a> {
             let delivered = flow.ends[1].delivered;
             report.tenths.push(delivered - report.delivered);
             report.delivered = delivered;
+            let arrived = delivered + flow.ends[1].waiting();
+            let before: u64 = report.arrived.iter().sum();
+            report.arrived.push(arrived.saturating_sub(before));
             if warm {
                 *begun = delivered;
             }
