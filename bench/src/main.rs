@@ -59,7 +59,11 @@ enum Area {
     /// Reliable messages over UDP, beside others.
     Unicast,
     /// Long lines: `send` and `receive` beside TCP and quinn.
-    Path,
+    Path {
+        /// Only lines that are all of this, such as `100ms,1%`.
+        #[arg(long)]
+        only: Option<String>,
+    },
     /// Files from a web server, small and large, `send`, start, idleness.
     Everyday,
     /// Folders of many small files by `get` and `send`, beside rsync.
@@ -107,7 +111,7 @@ fn run() -> Result<bool> {
         Some(Area::Swarm) => swarm::run(&mut report, quick)?,
         Some(Area::Programs(programs)) => programs.measure(&mut report)?,
         Some(Area::Unicast) => unicast::run(&mut report, quick)?,
-        Some(Area::Path) => path::run(&mut report, quick)?,
+        Some(Area::Path { only }) => path::run(&mut report, quick, only.as_deref())?,
         Some(Area::Queue) => queue::run(&mut report, quick)?,
         Some(Area::Routing) => routing::run(&mut report, quick),
         Some(Area::Sim) => sim::run(&mut report, quick)?,

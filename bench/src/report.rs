@@ -69,6 +69,11 @@ impl Report {
         Self { json, rows: Vec::new() }
     }
 
+    /// True when lines of JSON are wanted.
+    pub(crate) const fn is_json(&self) -> bool {
+        self.json
+    }
+
     /// Adds a figure and judges it.
     pub(crate) fn add(
         &mut self,

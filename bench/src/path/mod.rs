@@ -4,14 +4,16 @@
 mod contenders;
 mod line;
 mod machine;
+mod table;
 
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 
 use self::contenders::{ADDRESSES, Figures, Times};
 use self::line::Line;
 use self::machine::Machine;
+use self::table::{Load, Table};
 use crate::measure::median;
 use crate::report::{Report, Target};
 use crate::unicast::words::Contender;
@@ -22,6 +24,10 @@ const ALLOWANCE: f64 = 0.9;
 /// What a buffer of one bandwidth-delay product may be filled with, in milliseconds.
 const WAIT: f64 = 25.0;
 
+/// What a program needs until it is measured, and to end.
+const STARTS: Duration = Duration::from_millis(500);
+
+const CUBIC: &str = "TCP CUBIC";
 const QUINN: &str = "quinn, CUBIC";
 const BBR: &str = "TCP BBR";
 
@@ -70,6 +76,18 @@ impl Cell {
         Line { rate: self.rate, trip, loss: self.loss, buffer }
     }
 
+    /// The words by which it can be picked.
+    fn words(&self) -> [String; 4] {
+        let Self { rate, trip, loss, buffer, .. } = self;
+        let (loss, buffer) = (*loss as f64 / 100.0, *buffer as f64 / 10.0);
+        [format!("{rate}mbit"), format!("{trip}ms"), format!("{loss}%"), format!("{buffer}bdp")]
+    }
+
+    fn is_picked(&self, only: &[String]) -> bool {
+        let words = self.words();
+        only.iter().all(|word| words.contains(word))
+    }
+
     fn name(&self) -> String {
         let Self { rate, trip, loss, buffer, .. } = self;
         let loss = *loss as f64 / 100.0;
@@ -78,15 +96,64 @@ impl Cell {
     }
 }
 
-/// Every cell; each round goes once through all of them.
-pub(crate) fn run(report: &mut Report, quick: bool) -> Result<()> {
+/// The cells that are wanted; an error when a word picks none.
+fn pick(only: Option<&str>, quick: bool) -> Result<Vec<&'static Cell>> {
+    let only: Vec<String> = only
+        .map(|words| words.split(',').map(|word| word.trim().to_lowercase()).collect())
+        .unwrap_or_default();
+    let wants = |cell: &&Cell| cell.quick || !quick || !only.is_empty();
+    let cells: Vec<_> = CELLS.iter().filter(wants).filter(|cell| cell.is_picked(&only)).collect();
+    let words: std::collections::BTreeSet<_> = CELLS.iter().flat_map(Cell::words).collect();
+    let known = words.into_iter().collect::<Vec<_>>().join(" ");
+    ensure!(!cells.is_empty(), "no line is all of {}; what can be picked: {known}", only.join(" "));
+    Ok(cells)
+}
+
+/// The cells, in each as many rounds as there are figures to take the middle of.
+pub(crate) fn run(report: &mut Report, quick: bool, only: Option<&str>) -> Result<()> {
+    let cells = pick(only, quick)?;
     if let Err(why) = Machine::new(ADDRESSES[0]) {
         eprintln!("left out: lines between machines of their own need root and `ip` ({why:#})");
         return Ok(());
     }
-    let mut others = vec![(QUINN, Contender::Quinn)];
+    let others = contenders();
+    let [warm, measure] = if quick { [2, 4] } else { [3, 6] }.map(Duration::from_secs);
+    let (times, rounds) = (Times { warm, measure }, if quick { 1 } else { 3 });
+    let each = (1 + others.len() as u32) * rounds * (warm + measure + STARTS);
+    say_how_long(cells.len(), each);
+    let table = Table::begin(report.is_json(), &others);
+    for cell in cells {
+        report.note(&format!("a line of {}", cell.name()));
+        let mut all = vec![Vec::new(); 1 + others.len()];
+        let load = Load::begin();
+        for round in 0..u64::from(rounds) {
+            all[0].push(contenders::ours(cell.line(), times, round)?);
+            for ((_, contender), figures) in others.iter().zip(&mut all[1..]) {
+                figures.push(contenders::other(*contender, cell.line(), times, round)?);
+            }
+        }
+        let load = load.end();
+        let all: Vec<_> = all.iter().map(|figures| middle(figures)).collect();
+        table.row(cell, &all, load);
+        let busy = ("path", format!("{}, processors in use", cell.name()), "");
+        report.add(busy, load, ("-", None), &Target::None);
+        tell(report, cell, all[0], others.iter().map(|(name, _)| *name).zip(&all[1..]));
+    }
+    Ok(())
+}
+
+/// Says first how long it will take.
+fn say_how_long(cells: usize, each: Duration) {
+    let seconds = each.as_secs() * cells as u64;
+    let (lines, minutes) = (if cells == 1 { "line" } else { "lines" }, seconds as f64 / 60.0);
+    eprintln!("{cells} {lines}, {} s each: {minutes:.1} minutes", each.as_secs());
+}
+
+/// What crosses the same lines, as far as this machine has it.
+fn contenders() -> Vec<(&'static str, Contender)> {
+    let mut others = Vec::new();
     for (name, algorithm, contender) in
-        [("TCP CUBIC", "cubic", Contender::Tcp), (BBR, "bbr", Contender::TcpBbr)]
+        [(CUBIC, "cubic", Contender::Tcp), (BBR, "bbr", Contender::TcpBbr)]
     {
         if algorithms().split_whitespace().any(|known| known == algorithm) {
             others.push((name, contender));
@@ -94,21 +161,8 @@ pub(crate) fn run(report: &mut Report, quick: bool) -> Result<()> {
             eprintln!("left out: this kernel has no {name} (`modprobe tcp_{algorithm}`)");
         }
     }
-    let [warm, measure] = if quick { [2, 5] } else { [3, 8] }.map(Duration::from_secs);
-    for cell in CELLS.iter().filter(|cell| cell.quick || !quick) {
-        report.note(&format!("a line of {}", cell.name()));
-        let mut all = vec![Vec::new(); 1 + others.len()];
-        for round in 0..if quick { 1 } else { 3 } {
-            let times = Times { warm, measure };
-            all[0].push(contenders::ours(cell.line(), times, round)?);
-            for ((_, contender), figures) in others.iter().zip(&mut all[1..]) {
-                figures.push(contenders::other(*contender, cell.line(), times, round)?);
-            }
-        }
-        let all: Vec<_> = all.iter().map(|figures| middle(figures)).collect();
-        tell(report, cell, all[0], others.iter().map(|(name, _)| *name).zip(&all[1..]));
-    }
-    Ok(())
+    others.push((QUINN, Contender::Quinn));
+    others
 }
 
 /// What the kernel's TCP can be told to do.

@@ -31,6 +31,9 @@ pub(crate) struct Args {
     /// Fewer rounds: for a look, not for a figure to quote.
     #[arg(long)]
     quick: bool,
+    /// Only the lines of `path` that are all of this, such as `100ms,1%`.
+    #[arg(long, requires = "name")]
+    only: Option<String>,
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
@@ -58,6 +61,9 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     }
     if args.quick {
         bench = bench.arg("--quick");
+    }
+    if let Some(only) = &args.only {
+        bench = bench.arg("--only").arg(only);
     }
     bench.run()?;
     if args.name.is_none() { room(args) } else { Ok(()) }
