@@ -4,12 +4,15 @@ use std::net::SocketAddr;
 
 use serde_json::json;
 use servent_core::text::Shown;
-use servent_core::time::Instant;
+use servent_core::time::{Duration, Instant};
 
 use super::bars::BottomLine;
 use super::fit::{ProgressLine, columns};
 use super::speed::RecentRate;
 use super::{Voice, bytes, count, fetch, length, rate};
+
+/// Where no line is drawn, one is printed after so long at the latest.
+const EVERY: Duration = Duration::from_secs(2);
 
 /// How much there is of a folder.
 #[derive(Debug, Clone, Copy)]
@@ -38,6 +41,8 @@ pub(crate) struct FolderProgress {
     before: u64,
     speed: RecentRate,
     bar: Option<BottomLine>,
+    /// When the last line was printed, where there is no bar.
+    told: Option<Instant>,
 }
 
 impl FolderProgress {
@@ -52,6 +57,7 @@ impl FolderProgress {
             before: 0,
             speed: RecentRate::default(),
             bar: (voice == Voice::Terminal).then(BottomLine::add),
+            told: None,
         }
     }
 
@@ -65,10 +71,23 @@ impl FolderProgress {
     /// This many bytes have come of files that are on their way.
     pub(crate) fn show(&mut self, now: Instant, partial: u64) {
         self.partial = partial;
-        let line = self.fit(now, columns());
-        if let Some(bar) = &self.bar {
-            bar.show(line);
+        let drawn = self.bar.is_some().then(|| self.fit(now, columns()));
+        if let (Some(bar), Some(line)) = (&self.bar, drawn) {
+            return bar.show(line);
         }
+        let line = self.line(now);
+        if self.voice == Voice::Lines && self.is_due(now) {
+            fetch::eprint_line(&line);
+        }
+    }
+
+    /// True when nothing has been printed for a while.
+    fn is_due(&mut self, now: Instant) -> bool {
+        let due = now.since(*self.told.get_or_insert(now)) >= EVERY;
+        if due {
+            self.told = Some(now);
+        }
+        due
     }
 
     /// One more file is complete.
@@ -81,13 +100,17 @@ impl FolderProgress {
             return self.show(now, self.partial);
         }
         let line = self.line(now);
+        let due = self.is_due(now) || self.tenth() > before;
+        if due {
+            self.told = Some(now);
+        }
         match self.voice {
             Voice::Json => {
                 fetch::print_line(
                     &json!({ "event": "done", "file": file, "bytes": size }).to_string(),
                 );
             }
-            Voice::Lines if self.tenth() > before => fetch::eprint_line(&line),
+            Voice::Lines if due => fetch::eprint_line(&line),
             _ => {}
         }
     }
@@ -180,6 +203,14 @@ mod tests {
         folder.show(Instant::ZERO, 0);
         folder.show(Instant::from_secs(1), 1_024);
         assert_eq!(folder.line(Instant::from_secs(1)), "Music: 0 of 3 files, 1.0 KiB, 1.0 KiB/s");
+    }
+
+    #[test]
+    fn a_line_is_due_after_two_seconds_without_one() {
+        let whole = FolderSize { files: 1, bytes: Some(10) };
+        let mut folder = FolderProgress::new(Voice::Quiet, "Music", whole);
+        let due = [0, 1, 2, 3, 4, 9].map(|at| folder.is_due(Instant::from_secs(at)));
+        assert_eq!(due, [false, false, true, false, true, true]);
     }
 
     #[test]
