@@ -62,6 +62,9 @@ pub(crate) struct Failure {
     pub(crate) next: Option<String>,
     /// The HTTP status that says so, where one does.
     pub(crate) status: Option<u16>,
+    /// The disk refuses only this name, or has another file there: others of the same
+    /// command may succeed.
+    pub(crate) is_of_name: bool,
 }
 
 impl Exit {
@@ -85,7 +88,13 @@ impl Exit {
 
 impl Failure {
     pub(crate) fn new(exit: Exit, what: impl Into<String>) -> Self {
-        Self { exit, what: without_number(what.into()), next: None, status: None }
+        Self {
+            exit,
+            what: without_number(what.into()),
+            next: None,
+            status: None,
+            is_of_name: false,
+        }
     }
 
     pub(crate) fn usage(what: impl Into<String>) -> Self {
@@ -102,6 +111,11 @@ impl Failure {
     pub(crate) const fn with_status(mut self, status: Option<u16>) -> Self {
         self.status = status;
         self
+    }
+
+    /// Says that it is about one name, and not about the disk.
+    pub(crate) fn of_name(self) -> Self {
+        Self { is_of_name: true, ..self }
     }
 
     /// A file that cannot be read or written. `doing` is a verb.

@@ -59,7 +59,7 @@ impl FactOutput {
 
 /// Prints a failure as an event, where the other events are.
 pub(super) fn print(failure: &Failure) {
-    let Failure { exit, what, next, status } = failure;
+    let Failure { exit, what, next, status, .. } = failure;
     let line = json!({
         "event": "failed", "kind": exit.name(), "exit": *exit as u8, "status": status,
         "what": what, "next": next,

@@ -56,7 +56,7 @@ impl Bars {
     pub(crate) fn failed(&self, name: &str, failure: &Failure) {
         match self.voice {
             Voice::Json => {
-                let Failure { exit, what, next, status } = failure;
+                let Failure { exit, what, next, status, .. } = failure;
                 let why = failure.to_string();
                 let fact = json!({
                     "event": "failed", "name": name, "why": why, "kind": exit.name(),

@@ -363,3 +363,33 @@ fn dates_and_the_right_to_run_are_kept_and_no_other_rights() {
         assert_eq!((mode & 0o7000, mode & 0o022), (0, 0), "{name} {mode:o}");
     }
 }
+
+/// Something else is in the way of some of them: the others come, and those are named.
+#[test]
+fn a_blocked_name_keeps_no_other_file_from_coming() {
+    let place = Place::new();
+    let names = ["a/one", "b", "c/deep/two", "d", "e", "f", "g", "h"];
+    let large = ("large".to_owned(), noise(400_000));
+    let tree: Tree = names.iter().map(|name| ((*name).to_owned(), noise(900))).collect();
+    let tree: Tree = tree.into_iter().chain([large]).collect();
+    write(&place.path("shared"), &tree);
+    let running = place.sharing(&[]);
+    std::fs::create_dir_all(place.path("here/shared/b/in the way")).unwrap();
+    std::fs::write(place.path("here/shared/c"), "a file, where a folder has to be").unwrap();
+    let url = format!("http://{}/shared/", running.at);
+    let get = ["get", &url, "-o", "here/", "--state", "get"];
+    let output = place.run(&get);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    complains(&output, 10, "here/shared/b: it is a folder here, and a file there");
+    assert!(said.contains("here/shared/c is no folder, and has to be one"), "{said}");
+    assert!(said.contains("; 2 failed: b, c/deep/two"), "{said}");
+    for name in ["a/one", "d", "e", "f", "g", "h", "large"] {
+        let same = std::fs::read(place.path("here/shared").join(name)).unwrap() == tree[name];
+        assert!(same, "{name} came");
+    }
+    std::fs::remove_dir_all(place.path("here/shared/b")).unwrap();
+    std::fs::remove_file(place.path("here/shared/c")).unwrap();
+    let output = place.run(&get);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_same(&read(&place.path("here/shared")), &tree);
+}

@@ -273,3 +273,38 @@ fn two_states_do_not_write_to_one_file() {
     assert_same(&place.path("copy"), &bytes);
     assert!(!place.path("copy (2)").exists());
 }
+
+/// Two files of one name: the one that is there is judged as that of a single `get`.
+#[test]
+fn a_list_misses_no_file_whose_name_another_one_has() {
+    let place = Place::new();
+    let files = [
+        ("shared/a/file", noise(70_000)),
+        ("shared/b/file", noise(70_001)),
+        ("shared/c", noise(9)),
+    ];
+    for (name, bytes) in &files {
+        std::fs::create_dir_all(place.path(name).parent().unwrap()).unwrap();
+        std::fs::write(place.path(name), bytes).unwrap();
+    }
+    let running = place.sharing(&[]);
+    let url = |name: &str| format!("http://{}/{name}", running.at);
+    let get = |urls: &[&str]| {
+        let urls: Vec<String> = urls.iter().map(|name| url(name)).collect();
+        let urls: Vec<&str> = urls.iter().map(String::as_str).collect();
+        place.run(&[&["get", "-o", "here/", "--state", "get"], &urls[..]].concat())
+    };
+    assert!(get(&["shared/a/file"]).status.success());
+    let output = get(&["shared/b/file", "shared/c"]);
+    complains(&output, 10, "file is there already, and the server has another version");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("1 file, 9 B") && said.contains("; 1 failed: file"), "{said}");
+    assert_same(&place.path("here/file"), &files[0].1);
+    assert_same(&place.path("here/c"), &files[2].1);
+
+    let output = get(&["shared/a/file", "shared/c"]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success() && said.contains("; 2 there already"), "{said}");
+    let names = std::fs::read_dir(place.path("here")).unwrap().count();
+    assert_eq!(names, 2, "nothing is left of what was compared");
+}

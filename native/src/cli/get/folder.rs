@@ -3,22 +3,25 @@
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
+use std::time::{Duration, UNIX_EPOCH};
 
 use serde_json::json;
 use servent::driver::{Driver, ServentOptions};
 use servent::{Clock, DamagedState, Durability};
 use servent_core::id::{FetchId, Sha1};
 use servent_core::node::{DownloadSource, Get};
+use servent_core::text::Shown;
 use sha1::Digest as _;
 
+use super::blocked::{is_closed, why_blocked};
 use super::job::{JobOptions, Whole, hub, not_started, state_of};
 use super::lists::all::Total;
 use super::lists::batch::{Batch, BatchEvent, EndedDownload};
 use super::lists::crawl::{CrawlResult, CrawledFile, crawl};
 use super::lists::links::{Base, KnownFile};
-use super::ranges::{self, RangeFetch};
+use super::ranges::RangeFetch;
 use super::source::SourceAddress;
+use super::spool::clear;
 use super::there::NEW;
 use super::together::EVERY;
 use super::{leave, troubles};
@@ -28,6 +31,9 @@ use crate::config::Config;
 use crate::exit::{Exit, Failure};
 use crate::progress::{FolderProgress, Voice};
 use crate::signal::Signals;
+
+/// How long the reading of the list may take without a word.
+const SILENT: Duration = Duration::from_secs(1);
 
 /// A folder to be downloaded.
 pub(super) struct Folder {
@@ -54,6 +60,7 @@ impl Folder {
         let source = self.place.resolve(None, &self.way.proxies).await?;
         let found = tokio::select! {
             found = crawl(config, &self.base, &source, &self.way) => found?,
+            () = self.say_that_it_is_read() => return Err(self.stopped()), // It never ends.
             () = signals.first() => return Err(self.stopped()),
         };
         let mut total = Total { failed: found.troubles.len() as u64, ..Total::default() };
@@ -69,7 +76,7 @@ impl Folder {
         // With a slash at its end: not that of the file it was taken for.
         let state = state_of(config, &self.to.join(""));
         make(&state)?;
-        ranges::clear(&self.to)?;
+        clear(&self.to)?;
         let started = Driver::start(self.options(config, &state, parallel)).await;
         let handle = started.map_err(|error| not_started(error, &self.to))?;
         let control = ControlServer::start(&state, hub(&handle))?;
@@ -89,6 +96,15 @@ impl Folder {
         Ok(total)
     }
 
+    /// Says that the list is read, if that takes a while. It never ends.
+    async fn say_that_it_is_read(&self) {
+        tokio::time::sleep(SILENT).await;
+        let name = self.name();
+        let fact = json!({ "event": "listing", "name": name });
+        self.voice.note(&fact, &format!("{}: reading what is in it", Shown(&name)));
+        std::future::pending().await
+    }
+
     /// Downloads the small files together where the server can, and the others alone.
     async fn all(
         &self,
@@ -101,8 +117,16 @@ impl Folder {
         if found.has_ranges {
             let clock = Clock::new();
             let progress = &mut progress;
-            let together =
-                RangeFetch { folder: self, source, batch, progress, total, durability, clock };
+            let together = RangeFetch {
+                folder: self,
+                source,
+                batch,
+                progress,
+                total,
+                durability,
+                clock,
+                unwritten: 0,
+            };
             together.run(&mut found).await?;
         }
         self.fetch(batch, (found, source), (parallel, &mut progress), total).await
@@ -119,23 +143,12 @@ impl Folder {
         let mut tick = tokio::time::interval(EVERY);
         loop {
             while batch.len() < parallel
-                && let Some((path, CrawledFile { target, known })) = files.next()
+                && let Some((path, file)) = files.next()
             {
-                let state = self.compare(&path, known).await;
-                if state == LocalFile::Same {
-                    total.there += 1;
-                    progress.there(known.map_or(0, |known| known.size));
-                    continue;
+                let said = (&mut *progress, &mut *total);
+                if let Some(get) = self.wanted((path, file), source, said).await {
+                    batch.begin(get).await?;
                 }
-                if state != LocalFile::Missing && is_hidden(&path) {
-                    total.there += 1;
-                    let what = format!("{path} is there and hidden: it is left as it is");
-                    self.voice.note(&json!({ "event": "left", "name": path }), &what);
-                    continue;
-                }
-                let name = if state == LocalFile::Missing { path } else { path + NEW };
-                let source = DownloadSource { target, ..source.clone() };
-                batch.begin(Get { name, sha1: None, sources: vec![source] }).await?;
             }
             if batch.len() == 0 {
                 progress.finish();
@@ -167,19 +180,64 @@ impl Folder {
                     match name.strip_suffix(NEW).map(|path| self.replace(batch, path, fetch)) {
                         None => {}
                         Some(Ok(())) => total.changed += 1,
-                        Some(Err(failure)) => return Err(failure),
+                        Some(Err(failure)) => {
+                            self.failed((&name, failure), (&*progress, &mut *total))?;
+                            continue;
+                        }
                     }
                     total.add(&Total { whole: 1, bytes, came, ..Total::default() });
                     progress.done(clock.now(), &name, bytes);
                 }
                 BatchEvent::Ended(EndedDownload { name, outcome: Err(failure) }) => {
-                    total.failed += 1;
-                    progress.failed(&name, &failure.what);
-                    let exit = batch.of_one(failure)?;
-                    total.exit = total.exit.or(Some(exit));
+                    self.failed((&name, failure), (&*progress, &mut *total))?;
                 }
             }
         }
+    }
+
+    /// The request for a file, unless it is here or cannot be, which is said.
+    async fn wanted(
+        &self,
+        (path, CrawledFile { target, known }): (String, CrawledFile),
+        source: &DownloadSource,
+        (progress, total): (&mut FolderProgress, &mut Total),
+    ) -> Option<Get> {
+        let state = self.compare(&path, known).await;
+        if state == LocalFile::Same {
+            total.there += 1;
+            progress.there(known.map_or(0, |known| known.size));
+            return None;
+        }
+        if state != LocalFile::Missing && is_hidden(&path) {
+            total.there += 1;
+            let what = format!("{path} is there and hidden: it is left as it is");
+            self.voice.note(&json!({ "event": "left", "name": path }), &what);
+            return None;
+        }
+        if let Some(failure) = why_blocked(&self.to, Path::new(&local(&path))) {
+            progress.failed(&path, &failure.what);
+            total.fail(&path, &failure);
+            return None;
+        }
+        let name = if state == LocalFile::Missing { path } else { path + NEW };
+        let source = DownloadSource { target, ..source.clone() };
+        Some(Get { name, sha1: None, sources: vec![source] })
+    }
+
+    /// One of the files failed.
+    ///
+    /// # Errors
+    /// The disk takes no other one either.
+    fn failed(
+        &self,
+        (name, failure): (&str, Failure),
+        (progress, total): (&FolderProgress, &mut Total),
+    ) -> Result<(), Failure> {
+        let name = name.strip_suffix(NEW).unwrap_or(name);
+        progress.failed(name, &failure.what);
+        total.fail(name, &failure);
+        let ends = failure.exit == Exit::Disk && (!failure.is_of_name || is_closed(&self.to));
+        if ends { Err(failure) } else { Ok(()) }
     }
 
     /// Whether a file is there already, and the same as the server's as far as that
@@ -208,7 +266,10 @@ impl Folder {
     fn replace(&self, batch: &Batch<'_>, path: &str, fetch: FetchId) -> Result<(), Failure> {
         let Some(new) = batch.path_of(fetch) else { return Ok(()) };
         let old = self.to.join(local(path));
-        std::fs::rename(&new, &old).map_err(|e| Failure::file("replace", &old, &e))
+        std::fs::rename(&new, &old).map_err(|e| {
+            let _ = std::fs::remove_file(&new); // It comes again when it can have its name.
+            Failure::file("replace", &old, &e).of_name()
+        })
     }
 
     fn options(&self, config: &Config, state: &Path, parallel: usize) -> ServentOptions {

@@ -13,8 +13,8 @@ use servent::sys::rename_new;
 use servent::{CertificatePin, Credentials, DamagedState, Proxies, Rate, process_of_state};
 use servent_core::fetch::{self, FetchFailure};
 use servent_core::id::{FetchId, Sha1};
-use servent_core::node::{DownloadSource, FetchCommand, FetchView, Get, NodeAnswer, NodeCommand};
-use servent_core::wire::http::BodyEncoding;
+use servent_core::node::{DownloadSource, FetchCommand, Get, NodeAnswer, NodeCommand};
+use servent_core::wire::http::{BodyEncoding, HttpDate};
 use sha1::Digest as _;
 use tokio::sync::broadcast::error::RecvError;
 use tokio_stream::StreamExt as _;
@@ -26,10 +26,10 @@ use super::folder::Folder;
 use super::leave;
 use super::lists::links::Base;
 use super::push::Pushing;
-use super::so_far::FetchSoFar;
+use super::so_far::{FetchSoFar, alone};
 use super::source::{RequestedFile, SourceAddress};
 use super::stdout::{OrderedOutput, Pour, PourEnd};
-use super::there;
+use super::there::{self, ThereVerdict};
 use super::troubles;
 use crate::cli::control::ControlServer;
 use crate::cli::start::make;
@@ -157,6 +157,12 @@ impl DownloadJob {
         self.file.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
 
+    /// What messages call it: the file that the user knows of.
+    pub(super) fn title(&self) -> String {
+        let file = self.there.as_deref().unwrap_or(&self.file);
+        file.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
     /// The folder it is created in.
     pub(super) fn folder(&self) -> &Path {
         self.file.parent().unwrap_or(Path::new("/"))
@@ -276,6 +282,9 @@ impl DownloadJob {
             // Nothing is left to resume.
             let _ = std::fs::remove_dir_all(state);
         }
+        if let (Some(file), Ok(Followed::Unwanted) | Err(_)) = (&self.there, &outcome) {
+            there::remove_new(file);
+        }
         let followed = outcome.map_err(|failure| self.failed(failure))?;
         match followed {
             Followed::Whole(whole) => self.whole(&handle, &whole),
@@ -285,7 +294,7 @@ impl DownloadJob {
     }
 
     /// Whatever the server says, a file that is there is what the user has to know.
-    fn failed(&self, failure: Failure) -> Failure {
+    pub(super) fn failed(&self, failure: Failure) -> Failure {
         match &self.there {
             Some(file) if !matches!(failure.exit, Exit::Disk | Exit::Interrupted) => {
                 there::already(file)
@@ -298,6 +307,11 @@ impl DownloadJob {
     pub(super) fn whole(&self, handle: &Handle, whole: &Whole) -> Result<DownloadResult, Failure> {
         // A file of this name may have been created meanwhile.
         let mut file = handle.path_of(whole.fetch).unwrap_or_else(|| self.file.clone());
+        if let Some(there) = &self.there {
+            // Its server has said too little to take the download back.
+            there::compare_whole(self.voice, there, &file)?;
+            return Ok(DownloadResult::Unwanted);
+        }
         if let Some(sum) = self.wanted.sha256 {
             sum.check(&file)?;
         }
@@ -376,33 +390,6 @@ pub(super) fn listen(asked: Option<SocketAddr>, sources: &[DownloadSource]) -> S
         (std::net::Ipv4Addr::UNSPECIFIED, 0).into()
     };
     asked.unwrap_or(any)
-}
-
-/// Removes a download that an earlier command began under the same name from
-/// elsewhere. When bytes of it are here, it goes on from these sources instead of
-/// ours, and is returned: its address may only have expired.
-async fn alone(
-    handle: &Handle,
-    ours: FetchId,
-    sources: &[DownloadSource],
-) -> Result<Option<FetchView>, Failure> {
-    for other in handle.view(1, 0).await?.fetches {
-        if other.fetch == ours.0 || other.state == "done" {
-            continue;
-        }
-        let fetch = FetchId(other.fetch);
-        if other.have > 0 && !sources.is_empty() {
-            let sources = sources.to_vec();
-            for command in
-                [FetchCommand::Cancel { fetch: ours }, FetchCommand::Relink { fetch, sources }]
-            {
-                handle.command(NodeCommand::Fetch(command)).await?;
-            }
-            return Ok(Some(other));
-        }
-        handle.command(NodeCommand::Fetch(FetchCommand::Cancel { fetch })).await?;
-    }
-    Ok(None)
 }
 
 /// An active download.
@@ -495,9 +482,18 @@ impl Following<'_> {
             }
             fetch::Event::Described { fetch, size, modified } => {
                 if let Some(file) = &so_far.there {
-                    self.handle.command(cancel(*fetch)).await?;
-                    there::compare(self.job.voice, file, *size, modified.as_deref())?;
-                    return Ok(Some(Followed::Unwanted));
+                    let modified = modified.as_deref().and_then(HttpDate::parse);
+                    let modified = modified.map(HttpDate::to_unix);
+                    let verdict = there::judge(self.job.voice, file, *size, modified);
+                    if self.job.there.is_some() && matches!(verdict, Ok(ThereVerdict::Compare)) {
+                        so_far.there = None; // It comes, and is compared when it is whole.
+                    } else {
+                        self.handle.command(cancel(*fetch)).await?;
+                        return match verdict? {
+                            ThereVerdict::Same => Ok(Some(Followed::Unwanted)),
+                            ThereVerdict::Compare => Err(there::already(file)),
+                        };
+                    }
                 }
             }
             fetch::Event::Begun { have, .. } => so_far.had = *have,

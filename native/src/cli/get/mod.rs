@@ -1,6 +1,7 @@
 //! `servent get`: downloads that queue, survive restarts and are verified.
 
 mod anywhere;
+mod blocked;
 mod decode;
 mod find;
 mod folder;
@@ -12,6 +13,7 @@ mod ranges;
 mod sha256;
 mod so_far;
 mod source;
+mod spool;
 mod stdout;
 mod there;
 mod together;
@@ -47,7 +49,7 @@ use super::start::{TraceFlag, address, make, runtime};
 use crate::config::Config;
 use crate::config::file::Raw;
 use crate::exit::{Exit, Failure};
-use crate::progress::Voice;
+use crate::progress::{Bars, Voice};
 
 /// Download files; shows the place in line, when it asks next, and progress.
 ///
@@ -227,7 +229,6 @@ impl GetPlan<'_> {
         }
         let file = self.apart(file);
         if self.is_there(&file, &wanted)? {
-            self.all.there += 1;
             return Ok(());
         }
         let there = self.is_asked(&file, &wanted).then(|| file.clone());
@@ -267,16 +268,18 @@ impl GetPlan<'_> {
 
     /// True when the server is asked whether it has the file that is there.
     fn is_asked(&self, file: &Path, wanted: &RequestedFile) -> bool {
-        self.all.is_single() && self.ordered.is_none() && there::can_be_asked(file, wanted)
+        self.ordered.is_none() && there::can_be_asked(file, wanted)
     }
 
-    /// True when a file is there and need not come again, which is said.
+    /// True when a file is there and does not come again, which is said: it is the same,
+    /// or only the user knows whether it is.
     ///
     /// # Errors
-    /// Something is there, and only the user knows whether it is this file.
-    fn is_there(&self, file: &Path, wanted: &RequestedFile) -> Result<bool, Failure> {
+    /// The latter, of the only download.
+    fn is_there(&mut self, file: &Path, wanted: &RequestedFile) -> Result<bool, Failure> {
         if is_the_same(file, wanted.sha1, wanted.sha256) {
             there::same(self.voice, file);
+            self.all.before.there += 1;
             return Ok(true);
         }
         // An existing folder may be the incomplete download of a folder.
@@ -285,9 +288,10 @@ impl GetPlan<'_> {
             Ok(()) => Ok(false),
             Err(_) if self.is_asked(file, wanted) => Ok(false),
             Err(there) if self.all.is_single() => Err(there),
-            // An earlier run of the same command may have been stopped after this one.
             Err(there) => {
-                self.voice.note(&json!({ "event": "skipped", "file": file }), &there.what);
+                let name = file.file_name().unwrap_or_default().to_string_lossy();
+                Bars::named(self.voice).failed(&name, &there);
+                self.all.before.fail(&name, &there);
                 Ok(true)
             }
         }

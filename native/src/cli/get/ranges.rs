@@ -7,7 +7,7 @@
 //! them, [`SPOOL`].
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, TryLockError};
+use std::fs;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -29,12 +29,11 @@ use super::lists::all::Total;
 use super::lists::batch::{Batch, BatchEvent, EndedDownload};
 use super::lists::crawl::{CrawlResult, CrawledFile};
 use super::lists::links::{Base, KnownFile};
+use super::spool::{SPOOL, clear};
 use super::together::EVERY;
 use crate::exit::Failure;
 use crate::progress::FolderProgress;
 
-/// Where archives are until their files are written, below the folder.
-const SPOOL: &str = ".servent-get";
 /// The largest file that is fetched with others.
 const SMALL: u64 = 256 << 10;
 /// The fewest files that are worth a request for several.
@@ -155,29 +154,6 @@ impl RangePlan {
     }
 }
 
-/// Removes archives that an earlier command has left, unless it is still running. To be
-/// called before the servent starts: then that knows that none of their bytes are here.
-///
-/// # Errors
-/// One cannot be removed.
-pub(super) fn clear(folder: &Path) -> Result<(), Failure> {
-    let spool = folder.join(SPOOL);
-    let failed = |why: io::Error| Failure::file("remove what is in", &spool, &why);
-    let entries = match fs::read_dir(&spool) {
-        Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(()),
-        entries => entries.map_err(failed)?,
-    };
-    for entry in entries {
-        let path = entry.map_err(failed)?.path();
-        let is_open = |file: fs::File| matches!(file.try_lock(), Err(TryLockError::WouldBlock));
-        if !fs::File::open(&path).is_ok_and(is_open) {
-            fs::remove_file(&path).map_err(failed)?;
-        }
-    }
-    let _ = fs::remove_dir(&spool); // It is not empty while another command uses it.
-    Ok(())
-}
-
 /// A range on its way.
 struct ComingRange {
     range: FileRange,
@@ -194,6 +170,8 @@ pub(super) struct RangeFetch<'a, 'b> {
     pub(super) total: &'a mut Total,
     pub(super) durability: Durability,
     pub(super) clock: Clock,
+    /// Bytes of files that have come and are being written.
+    pub(super) unwritten: u64,
 }
 
 impl RangeFetch<'_, '_> {
@@ -209,7 +187,12 @@ impl RangeFetch<'_, '_> {
         }
         let here = |path: &str| {
             let file = self.folder.to.join(safe_path(path));
-            file.symlink_metadata().is_ok() || part_path(&file).symlink_metadata().is_ok()
+            // What is not to be found for another reason cannot be written either.
+            let is = |path: &Path| {
+                path.symlink_metadata()
+                    .map_or_else(|e| e.kind() != io::ErrorKind::NotFound, |_| true)
+            };
+            is(&file) || is(&part_path(&file))
         };
         let plan = RangePlan::new(&found.files, here);
         for path in self.fetch(plan).await? {
@@ -241,6 +224,7 @@ impl RangeFetch<'_, '_> {
                 here.extend(self.written(before).await);
             }
             if let Some(archive) = archive {
+                self.unwritten = range.bytes;
                 let (own, to) = (own.clone(), self.folder.to.clone());
                 let durability = self.durability;
                 let work = move || unpack(&archive, &own, &range, (to, durability));
@@ -300,7 +284,8 @@ impl RangeFetch<'_, '_> {
                 news = self.batch.next() => news?,
                 _ = tick.tick() => {
                     let arrived = self.batch.arrived().await?;
-                    self.progress.show(self.clock.now(), range.part_of(arrived));
+                    let partial = self.unwritten + range.part_of(arrived);
+                    self.progress.show(self.clock.now(), partial);
                     continue;
                 }
             };
@@ -325,6 +310,7 @@ impl RangeFetch<'_, '_> {
             self.total.add(&one);
             here.push(path);
         }
+        self.unwritten = 0;
         here
     }
 }

@@ -3,13 +3,15 @@
 use std::path::{Path, PathBuf};
 
 use servent::Clock;
+use servent::driver::Handle;
 use servent_core::id::FetchId;
-use servent_core::node::{DownloadSource, FetchView, Get};
+use servent_core::node::{DownloadSource, FetchCommand, FetchView, Get, NodeCommand};
 use servent_core::time::Instant;
 use servent_core::wire::http::BodyEncoding;
 
 use super::there;
 use super::troubles::SourceTroubles;
+use crate::exit::Failure;
 
 /// What is known of it so far.
 pub(super) struct FetchSoFar {
@@ -58,4 +60,31 @@ impl FetchSoFar {
         let waited = self.clock.now().since(self.begun);
         self.there.as_deref().filter(|_| waited > there::PATIENCE)
     }
+}
+
+/// Removes a download that an earlier command began under the same name from
+/// elsewhere. When bytes of it are here, it goes on from these sources instead of
+/// ours, and is returned: its address may only have expired.
+pub(super) async fn alone(
+    handle: &Handle,
+    ours: FetchId,
+    sources: &[DownloadSource],
+) -> Result<Option<FetchView>, Failure> {
+    for other in handle.view(1, 0).await?.fetches {
+        if other.fetch == ours.0 || other.state == "done" {
+            continue;
+        }
+        let fetch = FetchId(other.fetch);
+        if other.have > 0 && !sources.is_empty() {
+            let sources = sources.to_vec();
+            for command in
+                [FetchCommand::Cancel { fetch: ours }, FetchCommand::Relink { fetch, sources }]
+            {
+                handle.command(NodeCommand::Fetch(command)).await?;
+            }
+            return Ok(Some(other));
+        }
+        handle.command(NodeCommand::Fetch(FetchCommand::Cancel { fetch })).await?;
+    }
+    Ok(None)
 }

@@ -6,8 +6,8 @@ use std::time::UNIX_EPOCH;
 
 use serde_json::json;
 use servent_core::time::Duration;
-use servent_core::wire::http::HttpDate;
 
+use super::sha256::Sha256Sum;
 use super::source::RequestedFile;
 use crate::exit::{Exit, Failure};
 use crate::progress::Voice;
@@ -35,29 +35,66 @@ pub(super) fn beside(file: &Path) -> PathBuf {
     name.into()
 }
 
-/// Says that the file is the same as the server's.
+/// The longest file that comes beside one of the same length and another date, to be
+/// compared with it.
+const COMPARED: u64 = 16 << 20;
+
+/// What the server's words say of a file that is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ThereVerdict {
+    /// It is the same, which is said.
+    Same,
+    /// Only its bytes can tell, and they are few.
+    Compare,
+}
+
+/// Compares a file with what its server says: its size, and when it was changed last, in
+/// seconds since the epoch.
 ///
 /// # Errors
-/// It differs in size or date, or the server says too little.
-pub(super) fn compare(
+/// It is another version, or the server says too little.
+pub(super) fn judge(
     voice: Voice,
     file: &Path,
     size: Option<u64>,
-    modified: Option<&str>,
-) -> Result<(), Failure> {
-    let there = file.metadata().map_err(|e| Failure::file("read", file, &e))?;
+    modified: Option<u64>,
+) -> Result<ThereVerdict, Failure> {
+    let there = file.metadata().map_err(|e| Failure::file("read", file, &e).of_name())?;
     let date = there.modified().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok());
-    let modified = modified.and_then(HttpDate::parse).map(HttpDate::to_unix);
-    let (Some(size), Some(modified), Some(date)) = (size, modified, date) else {
-        return Err(already(file));
+    let date = date.map(|date| date.as_secs());
+    match size {
+        Some(size) if size != there.len() => Err(another(file)),
+        Some(_) if modified.is_some() && date == modified => {
+            same(voice, file);
+            Ok(ThereVerdict::Same)
+        }
+        Some(size) if size <= COMPARED => Ok(ThereVerdict::Compare),
+        _ => Err(already(file)),
+    }
+}
+
+/// Compares a file with one that has come beside it, because their lengths and dates did
+/// not tell: that one is removed. Blocks.
+///
+/// # Errors
+/// They differ, or cannot be read.
+pub(super) fn compare_whole(voice: Voice, file: &Path, new: &Path) -> Result<(), Failure> {
+    let sum = |path: &Path| {
+        Sha256Sum::of_file(path).map_err(|e| Failure::file("read", path, &e).of_name())
     };
-    if there.len() != size || date.as_secs() != modified {
-        let what =
-            format!("{} is there already, and the server has another version", file.display());
-        return Err(Failure::new(Exit::Disk, what).next(NEXT));
+    let differ = sum(file)? != sum(new)?;
+    let _ = std::fs::remove_file(new); // It has told what it was to tell.
+    if differ {
+        return Err(another(file));
     }
     same(voice, file);
     Ok(())
+}
+
+/// Removes what may have come of a file that was found to be there, before its download
+/// was taken back.
+pub(super) fn remove_new(file: &Path) {
+    let _ = std::fs::remove_file(beside(file)); // Usually there is none.
 }
 
 /// Says that a file is there and need not come again.
@@ -68,9 +105,15 @@ pub(super) fn same(voice: Voice, file: &Path) {
 
 const NEXT: &str = "choose another name with -o, or take it away";
 
+/// Nothing is overwritten, also by what is known to be newer.
+fn another(file: &Path) -> Failure {
+    let what = format!("{} is there already, and the server has another version", file.display());
+    Failure::new(Exit::Disk, what).next(NEXT).of_name()
+}
+
 /// Nothing is overwritten.
 pub(super) fn already(file: &Path) -> Failure {
-    Failure::new(Exit::Disk, format!("{} is there already", file.display())).next(NEXT)
+    Failure::new(Exit::Disk, format!("{} is there already", file.display())).next(NEXT).of_name()
 }
 
 /// An error if the file exists.

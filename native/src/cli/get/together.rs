@@ -12,6 +12,7 @@ use servent_core::node::{DownloadSource, FetchCommand, FetchView, Get, NodeComma
 
 use super::job::{DownloadJob, DownloadResult, hub, not_started, state_of, state_of_all};
 use super::lists::batch::{self, Batch, BatchEvent};
+use super::there::{self, ThereVerdict};
 use super::troubles;
 use crate::cli::control::ControlServer;
 use crate::cli::start::make;
@@ -99,6 +100,11 @@ impl<'a> Together<'a> {
         let failed = running.failed;
         drop(control);
         signals.end_before(super::leave::end(&handle, outcome.is_err())).await?;
+        for job in &self.jobs {
+            if let Some(file) = &job.there {
+                there::remove_new(file);
+            }
+        }
         outcome?;
         if !failed {
             let _ = std::fs::remove_dir_all(state); // Nothing is left to resume.
@@ -228,7 +234,16 @@ impl<'a> RunningServent<'a> {
                 self.progress(&name).trouble(at, &what);
                 return Ok(());
             }
-            BatchEvent::Described { .. } => return Ok(()),
+            BatchEvent::Described { fetch, name, known } => {
+                let there = self.jobs.get(&name).and_then(|job| Some((job, job.there.as_ref()?)));
+                let Some((job, file)) = there else { return Ok(()) };
+                let verdict = there::judge(job.voice, file, Some(known.size), known.modified);
+                if matches!(verdict, Ok(ThereVerdict::Compare)) {
+                    return Ok(()); // It is compared when it is whole.
+                }
+                self.batch.cancel(fetch).await?;
+                (name, verdict.map(|_| DownloadResult::Unwanted))
+            }
             BatchEvent::Moved { fetch, name, at, to } => {
                 let Some(job) = self.jobs.get(&name) else { return Ok(()) };
                 let Some((base, place)) = job.wanted.sent_to_folder(&to) else {
@@ -240,6 +255,7 @@ impl<'a> RunningServent<'a> {
             }
             BatchEvent::Ended(batch::EndedDownload { name, outcome }) => {
                 let Some(job) = self.jobs.get(&name) else { return Ok(()) };
+                let outcome = outcome.map_err(|failure| job.failed(failure));
                 let outcome = outcome.and_then(|whole| job.whole(self.handle, &whole));
                 (name, outcome)
             }
@@ -257,7 +273,8 @@ impl<'a> RunningServent<'a> {
         if let Some(progress) = self.shown.remove(name) {
             progress.finish();
         }
-        self.failed |= outcome.is_err();
+        // Of a file that is in the way of another nothing is left to resume.
+        self.failed |= outcome.as_ref().is_err_and(|failure| !failure.is_of_name);
         if let Some(job) = self.jobs.remove(name) {
             end(job, outcome);
         }

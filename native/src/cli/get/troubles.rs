@@ -303,7 +303,11 @@ fn not_written(file: &Path, why: Option<StoreError>) -> Failure {
         ),
         _ => ("the system cannot write the file", format!("check that disk; {goes_on}")),
     };
-    Failure::new(Exit::Disk, format!("cannot write {part}: {what}")).next(next)
+    let failure = Failure::new(Exit::Disk, format!("cannot write {part}: {what}")).next(next);
+    match why {
+        Some(StoreError::Denied | StoreError::Linked) => failure.of_name(),
+        _ => failure,
+    }
 }
 
 /// Says that nothing vouches for a file, also to a user who wants to hear of errors

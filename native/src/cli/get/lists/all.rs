@@ -9,6 +9,7 @@ use futures::FutureExt as _;
 use futures::stream::{self, StreamExt as _};
 use serde_json::json;
 use servent::Clock;
+use servent_core::text::Shown;
 use servent_core::time::Instant;
 
 use crate::cli::get::folder::Folder;
@@ -18,14 +19,17 @@ use crate::config::Config;
 use crate::exit::{Exit, Failure};
 use crate::progress::{Bars, Voice, bytes, count, per_second, rate};
 
+/// How many of the downloads that failed the summary names.
+const NAMED: usize = 5;
+
 /// The downloads of one command.
 pub(crate) struct All {
     pub(crate) jobs: Vec<DownloadJob>,
     pub(crate) folders: Vec<Folder>,
     voice: Voice,
     several: bool,
-    /// Files that already exist.
-    pub(crate) there: u64,
+    /// What became of files of which something exists already.
+    pub(crate) before: Total,
     /// The list they are in, or the first of them.
     pub(crate) key: PathBuf,
     clock: Clock,
@@ -38,7 +42,7 @@ impl All {
         let clock = Clock::new();
         let begun = clock.now();
         let (jobs, folders, key) = (Vec::new(), Vec::new(), PathBuf::new());
-        Self { jobs, folders, voice, several, there: 0, key, clock, begun }
+        Self { jobs, folders, voice, several, before: Total::default(), key, clock, begun }
     }
 
     /// True when one was asked for.
@@ -83,11 +87,11 @@ impl All {
                 Err(failure) if failure.exit == Exit::Interrupted => total.stopped = true,
                 Err(failure) => {
                     Bars::named(self.voice).failed(&folder.name(), &failure);
-                    total.add(&Total::failed(&failure));
+                    total.fail(&folder.name(), &failure);
                 }
             }
         }
-        total.there += self.there;
+        total.add(&self.before);
         total.tell(self.voice, per_second(total.came, self.clock.now().since(self.begun)));
         total.verdict()
     }
@@ -113,11 +117,11 @@ impl All {
                     total.add(&Total { whole: 1, bytes, came, ..Total::default() });
                 }
                 Ok(DownloadResult::Folder(folder)) => found.push(*folder),
-                Ok(DownloadResult::Unwanted) => {} // Several do not go there.
+                Ok(DownloadResult::Unwanted) => total.there += 1, // Several go to no pipe.
                 Err(failure) if failure.exit == Exit::Interrupted => stopped.set(true),
                 Err(failure) => {
-                    bars.failed(&job.name(), &failure);
-                    total.add(&Total::failed(&failure));
+                    bars.failed(&job.title(), &failure);
+                    total.fail(&job.title(), &failure);
                 }
             }
         };
@@ -142,12 +146,14 @@ impl All {
             // Of those that had not ended.
             if failure.exit != Exit::Interrupted {
                 bars.failed(&self.key.to_string_lossy(), &failure);
-                total.add(&Total { failed: left, exit: Some(failure.exit), ..Total::default() });
+                let is_of_disk = failure.exit == Exit::Disk;
+                let exit = Some(failure.exit);
+                total.add(&Total { failed: left, exit, is_of_disk, ..Total::default() });
             }
         }
         total.stopped = stopped.get();
         if total.stopped {
-            let ended = total.whole + total.failed + found.len() as u64;
+            let ended = total.whole + total.there + total.failed + found.len() as u64;
             total.left = (self.jobs.len() as u64).saturating_sub(ended);
         }
         Ok(total)
@@ -165,8 +171,12 @@ pub(crate) struct Total {
     /// How many of the whole ones replace another version.
     pub(crate) changed: u64,
     pub(crate) failed: u64,
+    /// The first names of these.
+    pub(crate) failed_names: Vec<String>,
     /// The exit code of the first failure.
     pub(crate) exit: Option<Exit>,
+    /// The disk takes no more, whatever its name.
+    pub(crate) is_of_disk: bool,
     /// The user has stopped it.
     pub(crate) stopped: bool,
     /// How many had not ended then.
@@ -174,9 +184,11 @@ pub(crate) struct Total {
 }
 
 impl Total {
-    /// One that failed.
-    fn failed(why: &Failure) -> Self {
-        Self { failed: 1, exit: Some(why.exit), ..Self::default() }
+    /// Adds one that failed.
+    pub(crate) fn fail(&mut self, name: &str, why: &Failure) {
+        let is_of_disk = why.exit == Exit::Disk && !why.is_of_name;
+        let (failed_names, exit) = (vec![name.to_owned()], Some(why.exit));
+        self.add(&Self { failed: 1, failed_names, exit, is_of_disk, ..Self::default() });
     }
 
     pub(crate) fn add(&mut self, more: &Self) {
@@ -188,18 +200,19 @@ impl Total {
         self.failed += more.failed;
         self.stopped |= more.stopped;
         self.left += more.left;
-        self.exit = match (self.exit, more.exit) {
-            // Of a full disk the user has to know.
-            (_, Some(Exit::Disk)) => Some(Exit::Disk),
-            (first, more) => first.or(more),
-        };
+        self.is_of_disk |= more.is_of_disk;
+        let room = NAMED.saturating_sub(self.failed_names.len());
+        self.failed_names.extend(more.failed_names.iter().take(room).cloned());
+        // Of a full disk the user has to know.
+        let exit = self.exit.or(more.exit);
+        self.exit = if self.is_of_disk { Some(Exit::Disk) } else { exit };
     }
 
     /// An error unless all of them succeeded. Where some did, that is another one than
     /// where none did; a disk that takes no more is one of its own.
     fn verdict(&self) -> Result<(), Failure> {
         let all = self.whole + self.failed;
-        let in_part = self.whole + self.there > 0 && self.exit != Some(Exit::Disk);
+        let in_part = self.whole + self.there > 0 && !self.is_of_disk;
         let (exit, what) = match self.failed {
             _ if self.stopped => {
                 (Exit::Interrupted, "stopped before all downloads were whole".to_owned())
@@ -225,7 +238,7 @@ impl Total {
     }
 
     fn sentence(&self, per_second: u64) -> String {
-        let Self { whole, bytes: size, there, changed, failed, left, .. } = *self;
+        let Self { whole, bytes: size, there, changed, failed, left, ref failed_names, .. } = *self;
         let mut text = format!("{}, {}", count(whole, "file"), bytes(size));
         if size > 0 {
             text.push_str(&format!(" at {}", rate(per_second)));
@@ -238,6 +251,13 @@ impl Total {
         }
         if failed > 0 {
             text.push_str(&format!("; {failed} failed"));
+            let names: Vec<String> = failed_names.iter().map(|n| Shown(n).to_string()).collect();
+            let more = failed.saturating_sub(names.len() as u64);
+            match (names.is_empty(), more) {
+                (true, _) => {}
+                (false, 0) => text.push_str(&format!(": {}", names.join(", "))),
+                (false, more) => text.push_str(&format!(": {} and {more} more", names.join(", "))),
+            }
         }
         if left > 0 {
             text.push_str(&format!("; stopped, {left} not whole yet"));
@@ -265,7 +285,7 @@ mod tests {
     fn some_and_none_end_with_different_codes() {
         let code = |whole, there, failed: &[Exit], stopped| {
             let mut total = Total { whole, there, stopped, ..Total::default() };
-            failed.iter().for_each(|exit| total.add(&Total::failed(&Failure::new(*exit, ""))));
+            failed.iter().for_each(|exit| total.fail("x", &Failure::new(*exit, "")));
             total.verdict().err().map(|failure| failure.exit)
         };
         assert_eq!(code(3, 0, &[], false), None);
@@ -274,5 +294,12 @@ mod tests {
         assert_eq!(code(0, 1, &[Exit::Network], false), Some(Exit::InPart));
         assert_eq!(code(1, 0, &[Exit::Network, Exit::Disk], false), Some(Exit::Disk));
         assert_eq!(code(1, 0, &[Exit::Network], true), Some(Exit::Interrupted));
+        let mut total = Total { whole: 1, ..Total::default() };
+        total.fail("x", &Failure::new(Exit::Disk, "a folder is there").of_name());
+        let end = total.verdict().unwrap_err();
+        assert_eq!(end.exit, Exit::InPart, "other names are free");
+        assert_eq!(total.sentence(0), "1 file, 0 B; 1 failed: x");
+        (0..NAMED).for_each(|_| total.fail("y", &Failure::new(Exit::Refused, "")));
+        assert!(total.sentence(0).ends_with("; 6 failed: x, y, y, y, y and 1 more"));
     }
 }

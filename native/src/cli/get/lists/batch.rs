@@ -8,7 +8,7 @@ use servent::Clock;
 use servent::driver::Handle;
 use servent_core::fetch::{self, FetchFailure};
 use servent_core::id::FetchId;
-use servent_core::node::{FetchCommand, FetchView, Get, NodeAnswer, NodeCommand, StoreError};
+use servent_core::node::{FetchCommand, FetchView, Get, NodeAnswer, NodeCommand};
 use servent_core::wire::http::{BodyEncoding, HttpDate};
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
@@ -267,18 +267,6 @@ impl<'a> Batch<'a> {
         };
         self.troubles.forget(fetch);
         Ok(Some(BatchEvent::Ended(EndedDownload { name, outcome })))
-    }
-
-    /// The exit code of a download that failed; an error when the disk takes no other one
-    /// either. A link in the way is in the way of that file alone.
-    pub(crate) fn of_one(&self, failure: Failure) -> Result<Exit, Failure> {
-        match failure.exit {
-            Exit::Disk if self.handle.disk_trouble() == Some(StoreError::Linked) => {
-                Ok(Exit::Failed)
-            }
-            Exit::Disk => Err(failure),
-            exit => Ok(exit),
-        }
     }
 
     /// Why one of them failed.
