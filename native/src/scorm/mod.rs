@@ -76,10 +76,11 @@ mod tests {
 
     #[test]
     fn a_manifest_names_the_lesson_and_every_file_and_escapes_both() {
-        let text = servent_sim::lesson::ALL[0].replacen("Why nobody", "Why <\\\"nobody\\\"> &", 1);
+        let text =
+            servent_sim::lesson::ALL[0].replacen("Why no client", "Why <\\\"no client\\\"> &", 1);
         let lesson = Lesson::parse(&text).unwrap();
         let said = manifest(&lesson, ["index.html", "js/a&b.js"].into_iter());
-        assert!(said.contains("<title>Why &lt;&quot;nobody&quot;&gt; &amp; may ask"), "{said}");
+        assert!(said.contains("<title>Why &lt;&quot;no client&quot;&gt; &amp; may ask"), "{said}");
         assert!(said.contains("<file href=\"js/a&amp;b.js\"/>"), "{said}");
         assert!(said.contains("identifier=\"servent-polling-windows\""), "{said}");
         let whole = write_package(Vec::new(), &lesson, &text, &[("index.html", b"<p>")]).unwrap();
