@@ -32,7 +32,7 @@ pub(in crate::unicast) struct Cubic {
     /// What Reno's window would be, and where it grows as fast as Reno's own.
     reno: u64,
     reno_full: u64,
-    /// Losses of numbers up to this belong to the last reduction.
+    /// Losses and marks of numbers up to this belong to the last reduction.
     recovered: u64,
     /// The state before the last reduction, and the bytes lost because of
     /// which it was made: should all of them turn out to have been late, it is
@@ -160,15 +160,18 @@ impl Cubic {
         if ack.limited && ack.newly > 0 {
             self.grow(now, ack.newly);
         }
-        // A mark counts as a loss.
-        let lost = if ack.marked > 0 { Some(ack.highest_sent) } else { ack.first_lost };
-        if let Some(seq) = lost
-            && seq > self.recovered
-        {
+        // A mark counts as a loss. Its number is not known: it is no higher than
+        // the newest that has arrived, so a reduction answers all marks of the
+        // window that was under way when it was made.
+        let mark = (ack.marked > 0).then_some(ack.newest);
+        if mark.max(ack.first_lost).is_some_and(|seq| seq > self.recovered) {
             self.reduce(now, ack.lost);
             self.recovered = ack.highest_sent;
         } else if let Some((_, bytes)) = &mut self.undo {
             *bytes += ack.lost;
+        }
+        if mark.is_some() {
+            self.undo = None; // What was marked was marked, late or not.
         }
     }
 

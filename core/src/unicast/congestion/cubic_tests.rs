@@ -119,6 +119,40 @@ fn a_reduction_is_undone_when_all_that_was_lost_was_only_late() {
     assert_eq!((cubic.window, cubic.before), (1_000_000, 1_414_000));
 }
 
+/// An acknowledgement of numbers up to `newest` that echoes a mark.
+fn mark(newest: u64, highest: u64) -> AckSample {
+    AckSample { newest, highest_sent: highest, marked: MTU, ..AckSample::default() }
+}
+
+/// RFC 3168 §6.1.2: numbers that were under way at a reduction ask for no other one.
+#[test]
+fn marks_of_one_window_reduce_it_once() {
+    let mut cubic = after_loss(1_000_000);
+    cubic.acked(at(9_000), &mark(11, 20));
+    assert_eq!(cubic.window, 700_000);
+    for newest in 12..=20 {
+        cubic.acked(at(9_000), &mark(newest, newest + 10));
+        assert_eq!(cubic.window, 700_000, "{newest} was sent before");
+    }
+    cubic.acked(at(9_020), &loss(20, 31, 1_400));
+    assert_eq!(cubic.window, 700_000, "a loss among them does not either");
+    cubic.acked(at(9_020), &mark(21, 40));
+    assert_eq!(cubic.window, 490_000, "the next window");
+}
+
+#[test]
+fn what_was_only_late_does_not_undo_the_reduction_for_a_mark() {
+    let mut cubic = after_loss(1_000_000);
+    cubic.acked(at(9_000), &mark(11, 20));
+    cubic.signal(at(9_010), Signal::Spurious(1_400));
+    assert_eq!(cubic.window, 700_000, "nothing was lost");
+    let mut cubic = after_loss(1_000_000);
+    cubic.acked(at(9_000), &loss(11, 20, 1_400));
+    cubic.acked(at(9_005), &mark(15, 22));
+    cubic.signal(at(9_010), Signal::Spurious(1_400));
+    assert_eq!(cubic.window, 700_000, "the mark asks for the same reduction");
+}
+
 /// RFC 9406: a queue that builds ends the doubling before anything is lost.
 #[test]
 fn slow_start_ends_when_the_round_trip_grows() {

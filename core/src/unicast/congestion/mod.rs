@@ -64,7 +64,9 @@ pub(super) struct AckSample {
     pub(super) rate: Option<RateSample>,
     /// The window was in full use.
     pub(super) limited: bool,
-    /// The highest number sent, and the lowest one that is missing.
+    /// The highest number that has arrived, the highest sent, and the lowest one
+    /// that is missing.
+    pub(super) newest: u64,
     pub(super) highest_sent: u64,
     pub(super) first_lost: Option<u64>,
 }

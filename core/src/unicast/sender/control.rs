@@ -247,6 +247,7 @@ impl SendControl {
             rtt: it.rtt,
             rate,
             limited: it.limited,
+            newest: it.newest,
             highest_sent: it.highest_sent,
             first_lost: it.first_lost,
         };
