@@ -157,13 +157,58 @@ fn a_name_with_a_dead_ipv6_address_beside_a_living_one_is_reached() {
     Line::begin_to(&world, [SIX_HERE, ""], [ADDRESS, "example.org:7000"]).ends(|_, _| {});
 }
 
+/// True when a machine's packets can be changed on their way; says so when they cannot.
+fn filters(world: &World) -> bool {
+    let here = world.machine("here", world.pids[0]);
+    let asked = here.begins(&mut here.shell("PATH=/usr/sbin:/sbin:$PATH nft add table ip asked"));
+    let does = finish(asked).status.success();
+    if !does {
+        println!("left out: nft does nothing here (`sudo apt-get install nftables`)");
+    }
+    does
+}
+
+/// Does something with datagrams that say that they may be marked (RFC 3168), and counts
+/// those that it does it with.
+fn may_be_marked(what: &str) -> String {
+    format!(
+        "nft -f - <<END
+         table ip router {{
+             chain in {{
+                 type filter hook input priority 0
+                 udp dport 7000 ip ecn ect0 {what}
+             }}
+         }}\nEND"
+    )
+}
+
+/// Fails when there were none.
+const THERE_WERE: &str = "nft list table ip router | grep 'packets [1-9]'";
+
+#[test]
+fn everything_arrives_where_a_router_marks() {
+    let Some(world) = World::new() else { return };
+    if !filters(&world) {
+        return;
+    }
+    let marks = may_be_marked("numgen inc mod 50 0 ip ecn set ce counter");
+    Line::begin(&world, ["", &marks]).ends(|_, there| root(there, THERE_WERE));
+}
+
+#[test]
+fn a_path_that_swallows_what_may_be_marked_is_sent_what_may_not() {
+    let Some(world) = World::new() else { return };
+    if !filters(&world) {
+        return;
+    }
+    let swallows = may_be_marked("counter drop");
+    Line::begin(&world, ["", &swallows]).ends(|_, there| root(there, THERE_WERE));
+}
+
 #[test]
 fn a_sender_whose_router_gives_it_another_port_goes_on() {
     let Some(world) = World::new() else { return };
-    let here = world.machine("here", world.pids[0]);
-    let asked = here.begins(&mut here.shell("PATH=/usr/sbin:/sbin:$PATH nft add table ip asked"));
-    if !finish(asked).status.success() {
-        println!("left out: nft does nothing here (`sudo apt-get install nftables`)");
+    if !filters(&world) {
         return;
     }
     Line::begin(&world, ["", ""]).ends(|here, _| {

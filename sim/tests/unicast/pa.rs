@@ -141,6 +141,20 @@ fn pa_7_a_path_that_marks_everything_slows_nothing_down() {
     }
 }
 
+/// A router that marks what finds a quarter of its buffer full need not drop.
+#[test]
+fn pa_7_a_line_that_marks_keeps_its_rate_and_loses_nothing() {
+    for control in [CUBIC, BBR] {
+        let mut world = LineWorld::new(20, 40, 200).with_flows(&[control]).lasting(5, 20);
+        let dropped = world.run();
+        world.marks = Some(world.link.queue / 4);
+        let report = world.run();
+        assert!(mbit(&report) >= 17.5, "{control:?}: {} Mbit/s", mbit(&report));
+        assert_eq!(report.overflowed, 0, "{control:?}");
+        assert!(queueing(&report) <= queueing(&dropped), "{control:?}: {}", queueing(&report));
+    }
+}
+
 fn dark(seconds: u64) -> LineReport {
     let (from, until) = (Instant::from_secs(5), Instant::from_secs(5 + seconds));
     let blackouts = vec![Blackout { from, until }];

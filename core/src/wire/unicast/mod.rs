@@ -109,6 +109,23 @@ pub enum ConnBlock {
     Slice(Slice),
 }
 
+/// True for a datagram that begins with messages, as far as its first byte says: one
+/// that an acknowledgement leads, or that is none of ours, does not.
+#[must_use]
+pub fn begins_with_messages(datagram: &[u8]) -> bool {
+    datagram.first().is_some_and(|head| {
+        let kind = head & 0x0f;
+        head >> 5 == VERSION && (kind < encode::ACK || kind == encode::LONE)
+    })
+}
+
+/// True where these are retransmissions.
+#[must_use]
+pub fn begins_with_messages_again(datagram: &[u8]) -> bool {
+    let again = |head: &u8| head & 0x0f < encode::ACK && head & encode::AGAIN != 0;
+    begins_with_messages(datagram) && datagram.first().is_some_and(again)
+}
+
 /// A piece of the message, or part of one, with one number (PA-6).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Slice {

@@ -79,6 +79,7 @@ const fn socket(now: &SocketCounters, before: &SocketCounters) -> SocketCounters
         recv_calls: now.recv_calls - before.recv_calls,
         lost_out: now.lost_out - before.lost_out,
         lost_in: now.lost_in - before.lost_in,
+        marked_in: now.marked_in - before.marked_in,
         garbage: now.garbage - before.garbage,
         send_failed: now.send_failed - before.send_failed,
         too_big: now.too_big - before.too_big,

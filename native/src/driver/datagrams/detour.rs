@@ -128,7 +128,7 @@ impl DetourEntry {
             return;
         }
         table.waiting += data.len();
-        table.arrived.push_back(Train { peer: self.peer, segment: data.len(), data });
+        table.arrived.push_back(Train::new(self.peer, data.len(), data));
         drop(table);
         self.shared.work.notify_one();
     }

@@ -75,6 +75,10 @@ impl MessageEffect {
             _ => None,
         }
     }
+
+    const fn is_garbled(&self) -> bool {
+        matches!(self, Self::Garbled { .. })
+    }
 }
 
 /// The socket and its connections.
@@ -197,7 +201,7 @@ impl Messaging {
         let more = self.socket.receive(&mut trains);
         // No socket has an address of those who come through a door.
         trains.retain(|train| !is_door(train.peer.ip()));
-        for Train { peer, segment, data } in &trains {
+        for Train { peer, segment, data, .. } in &trains {
             if self.shared.detours.has(*peer) && chosen(data, *segment) {
                 self.shared.detours.close(*peer); // The straight way was chosen.
             }
@@ -209,7 +213,9 @@ impl Messaging {
     /// Hands to the node what has arrived.
     fn arrive(&mut self, now: Instant, mut trains: Vec<Train>, node: &mut Loop) {
         let full = self.shared.book().waiting.len() >= self.shared.backlog;
-        for Train { peer, segment, data } in trains.drain(..) {
+        for train in trains.drain(..) {
+            let marked = train.marks();
+            let Train { peer, segment, data, .. } = train;
             let name = node.endpoint().map_or(peer, |it| it.name_at(peer));
             let met = is_meet(&data);
             if full && !met && !self.shared.book().pipes.contains_key(&name) {
@@ -222,7 +228,13 @@ impl Messaging {
             self.refusals = None;
             let segment = u32::try_from(segment).unwrap_or(u32::MAX);
             self.counters.datagram_in = self.counters.datagram_in.max(segment);
+            let said = node.said.len();
             node.feed(now, Input::Messages(MessageInput::Datagrams { from: peer, segment, data }));
+            // What a stranger sends in its name slows it down no more than it ends it.
+            if marked > 0 && !node.said[said..].iter().any(MessageEffect::is_garbled) {
+                let marked = PathNews::Marked { from: peer, datagrams: marked };
+                node.feed(now, Input::Messages(MessageInput::Path(marked)));
+            }
         }
         for (to, bytes) in self.socket.take_too_large() {
             node.feed(now, Input::Messages(MessageInput::Path(PathNews::TooLarge { to, bytes })));
@@ -238,8 +250,7 @@ impl Messaging {
             match one {
                 MessageEffect::Wanted(MessageOutput::Datagrams { to, segment, data }) => {
                     if self.shared.detours.has(to) {
-                        let segment = segment as usize;
-                        self.aside.push(Train { peer: to, segment, data });
+                        self.aside.push(Train::new(to, segment as usize, data));
                     } else {
                         self.socket.send(to, segment, data);
                     }

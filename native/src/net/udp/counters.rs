@@ -17,6 +17,8 @@ pub struct SocketCounters {
     pub lost_out: u64,
     /// Datagrams dropped on purpose after they were received.
     pub lost_in: u64,
+    /// Datagrams received that a router had marked instead of dropping them.
+    pub marked_in: u64,
     /// Datagrams that did not parse.
     pub garbage: u64,
     /// Datagrams the system refused or had no room for.

@@ -1,6 +1,7 @@
 //! One UDP socket: many datagrams per system call, in both directions.
 
 mod counters;
+mod ecn;
 mod loss;
 
 use std::collections::VecDeque;
@@ -8,8 +9,9 @@ use std::io::{self, IoSliceMut};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
 
 use bytes::{Buf as _, Bytes, BytesMut};
-use quinn_udp::{BATCH_SIZE, RecvMeta, Transmit};
+use quinn_udp::{BATCH_SIZE, EcnCodepoint, RecvMeta, Transmit};
 use servent_core::rng::Rng;
+use servent_core::wire::unicast::{begins_with_messages, begins_with_messages_again};
 use socket2::{Domain, Protocol, Socket as RawSocket, Type};
 use tokio::io::Interest;
 use tokio::net::UdpSocket;
@@ -17,6 +19,7 @@ use tokio::net::UdpSocket;
 use crate::sys::{Batches, MANY, connect_anew, send_many};
 
 pub use self::counters::SocketCounters;
+use self::ecn::EcnPeers;
 pub use self::loss::{LossRate, NoLoss};
 
 /// Room for the datagrams that the kernel may coalesce into one receive (GRO).
@@ -27,6 +30,8 @@ const KERNEL_BUFFER: usize = 4 << 20;
 const KEPT: usize = 64;
 /// Refused datagrams that are remembered until the node is told.
 const TOO_LARGE: usize = 16;
+/// Bytes for one peer from which on its path may mark instead of dropping (PA-7).
+const MARKED: usize = 1_000;
 /// Bytes that may wait for the socket; anything beyond that is dropped, as it
 /// might be on a network.
 const WAITING: usize = 8 << 20;
@@ -38,9 +43,33 @@ pub(crate) struct Train {
     pub(crate) peer: SocketAddr,
     pub(crate) segment: usize,
     pub(crate) data: Bytes,
+    /// What their IP headers say of congestion (RFC 3168).
+    pub(crate) ecn: Option<EcnCodepoint>,
 }
 
 impl Train {
+    /// What says nothing of congestion.
+    pub(crate) const fn new(peer: SocketAddr, segment: usize, data: Bytes) -> Self {
+        Self { peer, segment, data, ecn: None }
+    }
+
+    /// How many of them a router has marked (PA-7).
+    pub(crate) fn marks(&self) -> u64 {
+        if self.ecn == Some(EcnCodepoint::Ce) { self.count() as u64 } else { 0 }
+    }
+
+    /// True for messages that are more than a word: what is short leaves with what is
+    /// for other peers in one system call, and acknowledgements have no controller.
+    fn may_fill_a_queue(&self) -> bool {
+        let mut datagrams = self.data.chunks(self.segment);
+        self.data.len() >= MARKED && datagrams.any(begins_with_messages)
+    }
+
+    /// True when something in it is a retransmission.
+    fn is_sent_again(&self) -> bool {
+        self.data.chunks(self.segment).any(begins_with_messages_again)
+    }
+
     /// The number of datagrams.
     fn count(&self) -> usize {
         self.data.len().div_ceil(self.segment)
@@ -69,6 +98,8 @@ pub(crate) struct UdpEndpoint {
     too_large: Vec<(SocketAddr, u32)>,
     /// The only peer, if there is one.
     only: Option<SocketAddr>,
+    /// Peers whose path may mark; `None` where the system cannot say so.
+    ecn: Option<EcnPeers>,
     pub(crate) counters: SocketCounters,
 }
 
@@ -91,6 +122,7 @@ impl UdpEndpoint {
             raw.connect(&peer.into())?; // Only a connected socket reports refusals.
         }
         let batches = Batches::new(&raw)?;
+        let ecn = batches.sets_ecn().then(EcnPeers::default);
         let udp = UdpSocket::from_std(raw.into())?;
         let local = udp.local_addr()?;
         Ok(Self {
@@ -109,6 +141,7 @@ impl UdpEndpoint {
             refused: false,
             too_large: Vec::new(),
             only,
+            ecn,
             counters: SocketCounters::default(),
         })
     }
@@ -160,13 +193,14 @@ impl UdpEndpoint {
         };
         self.counters.recv_calls += 1;
         for i in 0..count {
-            let RecvMeta { addr, len, stride, .. } = self.metas[i];
+            let RecvMeta { addr, len, stride, ecn, .. } = self.metas[i];
             if len == 0 {
                 continue;
             }
             self.counters.bytes_in += len as u64;
             let (peer, segment) = (canonical(addr), stride.clamp(1, len));
-            let train = Train { peer, segment, data: self.filled(i, len, segment) };
+            let train = Train { peer, segment, data: self.filled(i, len, segment), ecn };
+            self.counters.marked_in += train.marks();
             let lost = lose(train, self.loss, &mut self.dice, |train| into.push(train));
             self.counters.lost_in += lost;
         }
@@ -218,13 +252,19 @@ impl UdpEndpoint {
 
     /// Queues datagrams for sending.
     pub(crate) fn send(&mut self, peer: SocketAddr, segment: u32, data: Bytes) {
-        let train = Train { peer: self.outward_address(peer), segment: segment as usize, data };
+        let mut train = Train::new(self.outward_address(peer), segment as usize, data);
         if self.waiting > WAITING {
             self.counters.send_failed += train.count() as u64;
             return;
         }
         let largest = train.segment.min(train.data.len()) as u64;
         self.counters.largest_out = self.counters.largest_out.max(largest);
+        if let Some(ecn) = &mut self.ecn
+            && train.may_fill_a_queue()
+        {
+            let capable = ecn.may_be_marked(peer, train.count() as u64, train.is_sent_again());
+            train.ecn = capable.then_some(EcnCodepoint::Ect0);
+        }
         let Self { loss, dice, outward, waiting, .. } = self;
         let lost = lose(train, *loss, dice, |train| {
             *waiting += train.data.len();
@@ -250,11 +290,11 @@ impl UdpEndpoint {
                     continue;
                 }
             }
-            let Some(Train { peer, segment, data }) = self.outward.front() else { return };
+            let Some(Train { peer, segment, data, ecn }) = self.outward.front() else { return };
             let length = data.len().min(segment * most);
             let transmit = Transmit {
                 destination: *peer,
-                ecn: None,
+                ecn: *ecn,
                 contents: &data[..length],
                 segment_size: (length > *segment).then_some(*segment),
                 src_ip: None,
@@ -294,7 +334,8 @@ impl UdpEndpoint {
     /// Sends the next trains of a single datagram with one system call; returns
     /// how many were sent, 0 when the next train is not a single datagram.
     fn flush_singles(&mut self) -> io::Result<usize> {
-        let single = |train: &&Train| train.data.len() <= train.segment;
+        // That call says nothing of congestion.
+        let single = |train: &&Train| train.data.len() <= train.segment && train.ecn.is_none();
         let singles = self.outward.iter().take(MANY).take_while(single);
         if singles.clone().count() < 2 {
             return Ok(0);
@@ -387,11 +428,11 @@ fn lose(train: Train, loss: LossRate, dice: &mut Rng, mut keep: impl FnMut(Train
         keep(train);
         return 0;
     }
-    let Train { peer, segment, data } = train;
+    let Train { peer, segment, data, ecn } = train;
     let (mut lost, mut begin) = (0, 0);
     let mut run = |begin: usize, end: usize| {
         if begin < end {
-            keep(Train { peer, segment, data: data.slice(begin..end) });
+            keep(Train { peer, segment, data: data.slice(begin..end), ecn });
         }
     };
     for at in (0..data.len()).step_by(segment) {
@@ -410,7 +451,7 @@ mod tests {
     use super::*;
 
     fn train(data: &'static [u8], segment: usize) -> Train {
-        Train { peer: ([127, 0, 0, 1], 1).into(), segment, data: Bytes::from_static(data) }
+        Train::new(([127, 0, 0, 1], 1).into(), segment, Bytes::from_static(data))
     }
 
     #[test]
@@ -455,5 +496,61 @@ mod tests {
             }
         }
         assert_eq!((datagrams, &all[..]), (201, &data[..]));
+    }
+
+    /// A socket that shows what arrives, and whether it may be marked.
+    async fn arrives(there: &mut UdpEndpoint) -> Vec<Train> {
+        let mut trains = Vec::new();
+        while trains.is_empty() {
+            there.ready().await.unwrap();
+            there.receive(&mut trains);
+        }
+        trains
+    }
+
+    #[tokio::test]
+    async fn messages_may_be_marked_and_words_and_acknowledgements_may_not() {
+        let families =
+            [("127.0.0.1:0", "127.0.0.1:0"), ("[::1]:0", "[::1]:0"), ("[::]:0", "127.0.0.1:0")];
+        for (here, there) in families {
+            let bind = |at: &str| UdpEndpoint::bind((at.parse().unwrap(), None), LossRate::NONE, 1);
+            let Ok(mut there) = bind(there) else { continue }; // No IPv6 here.
+            let mut here = bind(here).unwrap();
+            let (data, again, ack) = (0x20, 0x21, 0x28);
+            let capable = here.ecn.as_ref().map(|_| EcnCodepoint::Ect0);
+            for (first, bytes, segment, ecn) in [
+                (data, 1_200, 1_200, capable),
+                (data, 3_000, 1_200, capable),
+                (data, 20, 20, None),
+                (ack, 1_200, 1_200, None),
+                (again, 1_200, 1_200, None),
+            ] {
+                let mut datagrams = vec![0; bytes];
+                datagrams.iter_mut().step_by(segment).for_each(|head| *head = first);
+                here.send(there.local(), segment as u32, datagrams.into());
+                while !here.is_flushed() {
+                    here.ready().await.unwrap();
+                    here.flush();
+                }
+                let trains = arrives(&mut there).await;
+                let all: Vec<_> = trains.iter().map(|train| train.ecn).collect();
+                assert!(all.iter().all(|its| *its == ecn), "{first:x}, {bytes}: {all:?}");
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn what_a_router_has_marked_is_counted() {
+        let at = "127.0.0.1:0".parse().unwrap();
+        let mut there = UdpEndpoint::bind((at, None), LossRate::NONE, 1).unwrap();
+        let router = RawSocket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP)).unwrap();
+        router.set_tos_v4(EcnCodepoint::Ce as u32).unwrap();
+        router.send_to(&[1; 30], &there.local().into()).unwrap();
+        assert_eq!(arrives(&mut there).await[0].marks(), 1);
+        assert_eq!(there.counters.marked_in, 1);
+        router.set_tos_v4(EcnCodepoint::Ect0 as u32).unwrap();
+        router.send_to(&[1; 30], &there.local().into()).unwrap();
+        assert_eq!(arrives(&mut there).await[0].marks(), 0);
+        assert_eq!(there.counters.marked_in, 1);
     }
 }

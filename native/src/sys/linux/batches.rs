@@ -6,13 +6,18 @@ use quinn_udp::{RecvMeta, Transmit, UdpSocketState};
 use socket2::Socket;
 use tokio::net::UdpSocket;
 
+use super::untimed::omit_arrival_times;
+
 /// What the system offers beyond one datagram a call.
 pub(crate) struct Batches(UdpSocketState);
 
 impl Batches {
     /// For a bound socket, which does not block afterwards.
     pub(crate) fn new(socket: &Socket) -> io::Result<Self> {
-        UdpSocketState::new(socket.into()).map(Self)
+        let state = UdpSocketState::new(socket.into())?;
+        // Where it fails nothing was asked for.
+        let _ = omit_arrival_times(socket);
+        Ok(Self(state))
     }
 
     /// Receives what is there; returns how many of the buffers were filled.
@@ -28,6 +33,12 @@ impl Batches {
     /// Sends datagrams to one peer.
     pub(crate) fn send(&self, udp: &UdpSocket, transmit: &Transmit<'_>) -> io::Result<()> {
         self.0.try_send(udp.into(), transmit)
+    }
+
+    /// True when [`Transmit::ecn`] reaches the IP header (RFC 3168).
+    #[expect(clippy::unused_self, reason = "another system has to look")]
+    pub(crate) const fn sets_ecn(&self) -> bool {
+        true
     }
 
     /// How many datagrams one call sends.

@@ -14,3 +14,4 @@ pub(super) mod service;
 pub(super) mod sockets;
 mod timer;
 mod unacknowledged;
+mod untimed;

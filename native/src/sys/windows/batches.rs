@@ -58,6 +58,13 @@ impl Batches {
         }
     }
 
+    /// True when [`Transmit::ecn`] reaches the IP header: not here. Routers drop
+    /// datagrams from here where they would mark others.
+    #[expect(clippy::unused_self, reason = "another system has to look")]
+    pub(crate) const fn sets_ecn(&self) -> bool {
+        false
+    }
+
     /// How many datagrams one call sends.
     pub(crate) fn most(&self) -> usize {
         self.0.as_ref().map_or(1, UdpSocketState::max_gso_segments)
