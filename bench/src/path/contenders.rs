@@ -39,6 +39,9 @@ pub(super) struct Figures {
     pub(super) wait: f64,
     /// Seconds of a processor for a gigabyte, both programs together.
     pub(super) busy: f64,
+    /// Packets a second that were marked, and that found the buffer full.
+    pub(super) marked: f64,
+    pub(super) full: f64,
 }
 
 impl Figures {
@@ -49,6 +52,8 @@ impl Figures {
             cost: seen.bytes as f64 / seconds / contents_a_second,
             wait: if waits.is_empty() { 0.0 } else { median(&mut waits) },
             busy: busy_a_byte * 1e9,
+            marked: seen.marked as f64 / seconds,
+            full: seen.full as f64 / seconds,
         }
     }
 }

@@ -33,6 +33,8 @@ pub(super) struct Line {
     pub(super) loss: u64,
     /// How long a packet waits at most until it is on the line.
     pub(super) buffer: Duration,
+    /// A packet that would wait longer than this and may be marked is (RFC 3168).
+    pub(super) marks: Option<Duration>,
 }
 
 /// What was seen of the packets on the way there.
@@ -42,6 +44,9 @@ pub(super) struct Seen {
     pub(super) bytes: u64,
     /// How long each packet waited, in microseconds.
     pub(super) waits: Vec<u32>,
+    /// Packets that were marked, and those that found the buffer full.
+    pub(super) marked: u64,
+    pub(super) full: u64,
 }
 
 /// Carries packets until it is dropped.
@@ -54,7 +59,7 @@ pub(super) struct Carrier {
 impl Carrier {
     pub(super) fn start(line: Line, here: &Machine, there: &Machine, seed: u64) -> Result<Self> {
         let (ends, seen) = (Arc::new(AtomicBool::new(false)), Arc::<Mutex<Seen>>::default());
-        let back = Line { loss: 0, ..line };
+        let back = Line { loss: 0, marks: None, ..line };
         let mut threads = Vec::new();
         for (line, from, to, counts) in [(line, here, there, true), (back, there, here, false)] {
             let direction = Direction {
@@ -107,7 +112,7 @@ impl Direction {
                 let Ok(length) = self.cables.0.read(&mut packet) else { break };
                 // The system's own talk of IPv6 neighbours is no part of this.
                 if packet[0] >> 4 == 4 {
-                    self.accept(now(), &packet[..length]);
+                    self.accept(now(), &mut packet[..length]);
                 }
             }
         }
@@ -127,18 +132,66 @@ impl Direction {
     }
 
     /// Into the buffer, unless it is lost or the buffer is full.
-    fn accept(&mut self, now: Instant, packet: &[u8]) {
-        let Line { rate, trip, loss, buffer } = self.line;
+    fn accept(&mut self, now: Instant, packet: &mut [u8]) {
+        let Line { rate, trip, loss, buffer, marks } = self.line;
         let wait = self.free.saturating_duration_since(now);
+        let full = wait > buffer;
+        let marked = !full && marks.is_some_and(|most| wait > most) && mark(packet);
         if let Some(seen) = &self.seen {
             let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
             seen.bytes += packet.len() as u64;
             seen.waits.push(wait.as_micros() as u32);
+            seen.marked += u64::from(marked);
+            seen.full += u64::from(full);
         }
-        if wait > buffer || (loss > 0 && self.dice.chance(loss, 10_000)) {
+        if full || (loss > 0 && self.dice.chance(loss, 10_000)) {
             return;
         }
         self.free = self.free.max(now) + Duration::from_nanos(packet.len() as u64 * 8_000 / rate);
         self.under_way.push_back((self.free + trip / 2, packet.to_vec()));
+    }
+}
+
+/// Marks a packet of IPv4 that says it may be marked: false when it does not.
+fn mark(packet: &mut [u8]) -> bool {
+    /// Congestion experienced; the two bits are zero where nothing may be marked.
+    const CE: u8 = 3;
+    let Some(&[version, class]) = packet.first_chunk() else { return false };
+    if packet.len() < 20 || class & CE == 0 {
+        return false;
+    }
+    // RFC 1624: the checksum without the old word and with the new one.
+    let sum = u16::from_be_bytes([packet[10], packet[11]]);
+    let word = |class| u32::from(u16::from_be_bytes([version, class]));
+    let sum = u32::from(!sum) + (0xffff - word(class)) + word(class | CE);
+    let sum = (sum & 0xffff) + (sum >> 16);
+    let sum = !(((sum & 0xffff) + (sum >> 16)) as u16);
+    packet[1] = class | CE;
+    packet[10..12].copy_from_slice(&sum.to_be_bytes());
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What RFC 1071 makes of a header: nothing is left when its checksum is right.
+    fn left(header: &[u8]) -> u32 {
+        let words = header.chunks(2).map(|word| u32::from(u16::from_be_bytes([word[0], word[1]])));
+        let sum: u32 = words.sum();
+        0xffff - ((sum & 0xffff) + (sum >> 16))
+    }
+
+    #[test]
+    fn a_packet_is_marked_if_it_may_be_and_its_checksum_stays_right() {
+        let mut header = [
+            0x45, 0x02, 0x00, 0x73, 0x00, 0x00, 0x40, 0x00, 0x40, 0x11, 0xb8, 0x5f, 0xc0, 0xa8,
+            0x00, 0x01, 0xc0, 0xa8, 0x00, 0xc7,
+        ];
+        assert_eq!(left(&header), 0, "as it is sent");
+        assert!(mark(&mut header));
+        assert_eq!((header[1], left(&header)), (0x03, 0));
+        header[1] = 0;
+        assert!(!mark(&mut header), "it does not say that it may be");
     }
 }

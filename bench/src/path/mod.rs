@@ -44,13 +44,16 @@ struct Cell {
     /// Megabits a second.
     goal: f64,
     quick: bool,
+    /// What waits longer than a quarter of the buffer is marked (RFC 3168), and
+    /// nothing of ours is to be lost.
+    marks: bool,
 }
 
 const fn cell(rate: u64, trip: u64, loss: u64, goal: f64) -> Cell {
-    Cell { rate, trip, loss, buffer: 10, goal, quick: false }
+    Cell { rate, trip, loss, buffer: 10, goal, quick: false, marks: false }
 }
 
-const CELLS: [Cell; 12] = [
+const CELLS: [Cell; 14] = [
     cell(100, 20, 10, 93.0),
     Cell { quick: true, ..cell(100, 20, 100, 93.0) },
     cell(100, 20, 500, 88.0),
@@ -60,6 +63,8 @@ const CELLS: [Cell; 12] = [
     cell(100, 200, 100, 75.0),
     cell(100, 20, 0, 91.0).shallow(),
     Cell { quick: true, ..cell(100, 100, 0, 88.0).shallow() },
+    Cell { quick: true, ..cell(100, 20, 0, 91.0).marking() },
+    cell(100, 100, 0, 88.0).marking(),
     cell(300, 20, 0, 280.0),
     cell(300, 100, 0, 265.0),
     cell(300, 200, 0, 250.0),
@@ -70,17 +75,24 @@ impl Cell {
         Self { buffer: 1, ..self }
     }
 
+    const fn marking(self) -> Self {
+        Self { marks: true, ..self }
+    }
+
     fn line(&self) -> Line {
         let trip = Duration::from_millis(self.trip);
         let buffer = trip * self.buffer as u32 / 10;
-        Line { rate: self.rate, trip, loss: self.loss, buffer }
+        let marks = self.marks.then_some(buffer / 4);
+        Line { rate: self.rate, trip, loss: self.loss, buffer, marks }
     }
 
     /// The words by which it can be picked.
-    fn words(&self) -> [String; 4] {
+    fn words(&self) -> [String; 5] {
         let Self { rate, trip, loss, buffer, .. } = self;
         let (loss, buffer) = (*loss as f64 / 100.0, *buffer as f64 / 10.0);
-        [format!("{rate}mbit"), format!("{trip}ms"), format!("{loss}%"), format!("{buffer}bdp")]
+        let full = if self.marks { "marks" } else { "drops" }.to_owned();
+        let rate = format!("{rate}mbit");
+        [rate, format!("{trip}ms"), format!("{loss}%"), format!("{buffer}bdp"), full]
     }
 
     fn is_picked(&self, only: &[String]) -> bool {
@@ -92,7 +104,8 @@ impl Cell {
         let Self { rate, trip, loss, buffer, .. } = self;
         let loss = *loss as f64 / 100.0;
         let buffer = *buffer as f64 / 10.0;
-        format!("{rate} Mbit/s, {trip} ms, {loss} % lost, buffer {buffer}")
+        let marks = if self.marks { ", marks" } else { "" };
+        format!("{rate} Mbit/s, {trip} ms, {loss} % lost, buffer {buffer}{marks}")
     }
 }
 
@@ -178,6 +191,8 @@ fn middle(figures: &[Figures]) -> Figures {
         cost: of(|one| one.cost),
         wait: of(|one| one.wait),
         busy: of(|one| one.busy),
+        marked: of(|one| one.marked),
+        full: of(|one| one.full),
     }
 }
 
@@ -191,6 +206,14 @@ fn tell<'a>(
     let goal = ("the goal in the simulator", Some(cell.goal));
     let case = ("path", format!("{name}, the goal"), "Mbit/s");
     report.add(case, ours.goodput, goal, &Target::RatioAtLeast(ALLOWANCE));
+    if cell.marks {
+        let mut row = |what: &str, ours, target| {
+            let case = ("path", format!("{name}{what}"), "packets a second");
+            report.add(case, ours, ("-", None), &target);
+        };
+        row(", marked", ours.marked, Target::AtLeast(1.0));
+        row(", lost where the buffer was full", ours.full, Target::AtMost(0.0));
+    }
     for (other, its) in others {
         let mut row = |what: &str, unit, ours, its, target| {
             let case = format!("{name}{what}");
