@@ -8,10 +8,12 @@ use servent_core::engine::{Effect, Engine as _, Fx};
 use servent_core::rng::Rng;
 use servent_core::time::{Duration, Instant};
 use servent_core::unicast::{
-    Config, DeliveryOrder, Endpoint, Event, Input, Output, Profile, Side, UnicastConnId,
-    UnicastPayload,
+    Config, Congestion, DeliveryOrder, Endpoint, Event, Input, Output, Profile, Side,
+    UnicastConnId, UnicastPayload,
 };
-use servent_core::wire::unicast::{ConnBlock, Packet, Seal};
+use servent_core::wire::unicast::{
+    ConnBlock, Data, MessageFragment, Packet, Seal, begins_with_messages,
+};
 
 /// Most effects of one input.
 const EFFECTS: usize = 5_000;
@@ -42,6 +44,9 @@ struct Play<'a> {
     now: Instant,
     /// Ids that were seen on datagrams of the endpoint.
     known: Vec<UnicastConnId>,
+    /// What it has asked of addresses: a token cannot be guessed, but the host that
+    /// is there reads it.
+    asked: Vec<(SocketAddr, ConnBlock)>,
 }
 
 impl<'a> Play<'a> {
@@ -53,8 +58,12 @@ impl<'a> Play<'a> {
         };
         // With a floor the size of datagrams is searched for.
         let mtu_floor = u32::from(choice & 2) * 100;
+        // Marks of congestion reach the one controller or the other.
+        let congestion = if choice & 4 == 0 { Congestion::Bbr } else { Congestion::Cubic };
         let config = Config {
             profile,
+            congestion,
+            prove: choice & 8 != 0,
             mtu_floor,
             max_message: 300,
             send_messages: 20,
@@ -67,7 +76,8 @@ impl<'a> Play<'a> {
             ..Config::default()
         };
         let endpoint = Endpoint::new(config, Rng::new(1));
-        Self { data, endpoint, now: Instant::from_secs(1), known: Vec::new() }
+        let now = Instant::from_secs(1);
+        Self { data, endpoint, now, known: Vec::new(), asked: Vec::new() }
     }
 
     fn run(mut self) {
@@ -75,7 +85,8 @@ impl<'a> Play<'a> {
             let peer = SocketAddr::from(([10, 0, 0, op >> 5 & (PEERS - 1)], 9));
             match op & 7 {
                 0..=2 => self.datagram(peer),
-                3 => self.say(peer),
+                3 if op & 8 == 0 => self.say(peer),
+                3 => self.answer(peer),
                 4 if op & 8 == 0 => self.give(Input::Close { peer }),
                 4 => self.give(Input::Marked { peer, datagrams: 2 }),
                 5 if op & 8 != 0 => {
@@ -116,6 +127,28 @@ impl<'a> Play<'a> {
         }
     }
 
+    /// An address answers what it was asked last: it gives the token back, or has got
+    /// the probe of a size.
+    fn answer(&mut self, peer: SocketAddr) {
+        let Some(at) = self.asked.iter().rposition(|(to, _)| *to == peer) else { return };
+        let answer = match self.asked.remove(at).1 {
+            ConnBlock::Challenge { conn, token } => ConnBlock::Response { conn, token },
+            ConnBlock::SizeProbe { conn, size } => ConnBlock::SizeFound { conn, size },
+            ConnBlock::Request(it) => {
+                let order = DeliveryOrder::InOrder;
+                let payload = UnicastPayload::from_static(b"first");
+                let message = MessageFragment { order, continues: false, more: false, payload };
+                let (messages, token) = (vec![message], Some(it.token));
+                let data =
+                    Data { conn: it.conn, seq: 1, first: true, again: true, token, messages };
+                ConnBlock::Data(data)
+            }
+            _ => return,
+        };
+        let packet = Packet { blocks: vec![answer] };
+        self.give(Input::Packet { peer, packet, bytes: 1_200 });
+    }
+
     fn say(&mut self, peer: SocketAddr) {
         let length = byte(&mut self.data).unwrap_or_default();
         let order = if length % 2 == 0 { DeliveryOrder::InOrder } else { DeliveryOrder::AtOnce };
@@ -149,11 +182,24 @@ impl<'a> Play<'a> {
         let mtu = self.endpoint.config().mtu as usize;
         for effect in fx.drain() {
             effects += 1;
-            if let Effect::Output(Output::Packet { packet, .. }) = effect {
+            if let Effect::Output(Output::Packet { peer, packet }) = effect {
                 let mut bytes = Vec::new();
                 packet.encode(&Seal::None, &mut bytes);
                 assert!(bytes.len() <= mtu, "a datagram of {} bytes", bytes.len());
                 reads_back(&packet, &Seal::None);
+                let data = matches!(packet.blocks[0], ConnBlock::Data(_));
+                assert_eq!(begins_with_messages(&bytes), data, "it may be marked, or not");
+                for block in &packet.blocks {
+                    let asks = matches!(
+                        block,
+                        ConnBlock::Challenge { .. }
+                            | ConnBlock::SizeProbe { .. }
+                            | ConnBlock::Request(_)
+                    );
+                    if asks && self.asked.len() < 64 {
+                        self.asked.push((peer, block.clone()));
+                    }
+                }
                 for conn in packet.blocks.iter().map(ConnBlock::conn) {
                     if self.known.len() < 256 && !self.known.contains(&conn) {
                         self.known.push(conn);

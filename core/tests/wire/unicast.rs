@@ -3,7 +3,8 @@
 use proptest::prelude::*;
 use servent_core::wire::unicast::{
     Ack, AckCounts, Close, ConnBlock, Data, DeliveryOrder, FirstMessageRequest, MessageFragment,
-    Packet, PacketError, Seal, Slice, UnicastConnId, UnicastPayload,
+    Packet, PacketError, Seal, Slice, UnicastConnId, UnicastPayload, begins_with_messages,
+    begins_with_messages_again,
 };
 
 const DOCUMENT: &str = include_str!("../../../docs/wire-unicast.md");
@@ -117,6 +118,21 @@ fn what_is_cut_short_or_from_elsewhere_is_refused() {
     assert_eq!(parse(&zero), Err(PacketError::Number), "numbers begin with 1");
 }
 
+#[test]
+fn a_datagram_with_messages_is_known_by_its_first_byte() {
+    let begins = |name| begins_with_messages(&example(name));
+    for name in ["data", "lone", "again", "first"] {
+        assert!(begins(name), "{name}");
+    }
+    for name in ["ack", "counted", "request", "close", "closed", "abandoned", "size", "found"] {
+        assert!(!begins(name), "{name}");
+    }
+    let again = |name| begins_with_messages_again(&example(name));
+    assert!(again("again") && again("first"));
+    assert!(!again("data") && !again("lone") && !again("ack") && !again("challenge"));
+    assert!(!begins_with_messages(b"") && !begins_with_messages(b"GET / HTTP/1.0"));
+}
+
 fn number() -> impl Strategy<Value = u64> {
     prop_oneof![0..300_u64, any::<u64>().prop_map(|n| n >> 2)]
 }
@@ -185,6 +201,24 @@ fn block() -> impl Strategy<Value = ConnBlock> {
     ]
 }
 
+/// What extends to the end of its datagram. The size of a probe is that of the whole
+/// datagram; here, by how much it is longer than the blocks before.
+fn last_block() -> impl Strategy<Value = Option<ConnBlock>> {
+    let payload = prop::collection::vec(any::<u8>(), 1..40);
+    let marks = any::<(bool, bool, bool)>();
+    let slice = (any::<u64>(), number(), 0..9_000_u32, payload, marks).prop_map(
+        |(conn, seq, offset, bytes, (at_once, continues, more))| {
+            let order = if at_once { DeliveryOrder::AtOnce } else { DeliveryOrder::InOrder };
+            let total = offset + bytes.len() as u32 + u32::from(more);
+            let (conn, seq, bytes) = (UnicastConnId(conn), seq + 1, bytes.into());
+            ConnBlock::Slice(Slice { conn, seq, offset, total, order, continues, more, bytes })
+        },
+    );
+    let probe = (any::<u64>(), 20..2_000_u32)
+        .prop_map(|(conn, size)| ConnBlock::SizeProbe { conn: UnicastConnId(conn), size });
+    prop::option::of(prop_oneof![slice, probe])
+}
+
 fn seals() -> impl Strategy<Value = Seal> {
     prop_oneof![
         Just(Seal::None),
@@ -198,11 +232,20 @@ proptest! {
 
     #[test]
     fn every_packet_comes_back_as_it_was(
-        blocks in prop::collection::vec(block(), 1..6),
+        mut blocks in prop::collection::vec(block(), 1..6),
+        last in last_block(),
         seal in seals(),
     ) {
-        let packet = Packet { blocks };
         let mut bytes = Vec::new();
+        Packet { blocks: blocks.clone() }.encode(&seal, &mut bytes);
+        blocks.extend(last.map(|last| match last {
+            ConnBlock::SizeProbe { conn, size } => {
+                ConnBlock::SizeProbe { conn, size: bytes.len() as u32 + size }
+            }
+            other => other,
+        }));
+        let packet = Packet { blocks };
+        bytes.clear();
         packet.encode(&seal, &mut bytes);
         prop_assert_eq!(Packet::parse(&bytes.into(), &seal), Ok(packet));
     }
