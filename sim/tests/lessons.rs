@@ -72,7 +72,8 @@ fn every_lesson_holds_with_many_more_seeds() {
     }
 }
 
-/// Over three lessons of a protocol the help fades, and over three more again.
+/// Over three lessons of a protocol the help fades, and over three more again; what
+/// comes after them begins a round of its own.
 #[test]
 fn each_protocol_has_two_rounds_of_lessons_with_less_and_less_help() {
     for view in ProtocolId::listed() {
@@ -80,7 +81,8 @@ fn each_protocol_has_two_rounds_of_lessons_with_less_and_less_help() {
         let all = all.iter().filter(|lesson| lesson.view == view && !lesson.exit_test);
         let help: Vec<Help> = all.map(|lesson| lesson.help).collect();
         let round = [Help::Worked, Help::Partial, Help::Goal];
-        assert_eq!(help, [round, round].concat(), "{view:?}");
+        let further = help.len().saturating_sub(6).min(3);
+        assert_eq!(help, [&round[..], &round, &round[..further]].concat(), "{view:?}");
     }
 }
 

@@ -35,6 +35,7 @@ export const ANSWERS = {
   'lose-the-ack': { 2: choice(2, 0), 4: choice(1, 0), 6: choice(0, 2) },
   restart: { 1: choice(1, 0), 3: number(40, 32), 5: choice(1, 0) },
   'close-in-flight': { 0: order(...CLOSED), 4: order(...CLOSED) },
+  'fill-the-queue': { 1: choice(2, 0), 3: choice(1, 0), 5: choice(0, 2) },
   'free-piece': { 2: choice(1, 0), 4: choice(0, 1), 6: choice(0, 1) },
   'two-for-one': { 1: choice(0, 1), 3: choice(1, 0), 5: choice(1, 0) },
   deadlock: { 0: choice(1, 0), 4: choice(0, 1) },

@@ -38,8 +38,8 @@ pub use self::stage::{LessonStage, StageError, StageTweak};
 pub use self::words::{all_in, find_in};
 
 /// The lessons that come with the simulator, in the order in which they teach
-/// best: six for each protocol, in two rounds of less and less help. Then the exit
-/// tests of the courses.
+/// best: six for each protocol, in two rounds of less and less help, and of unicast one
+/// more. Then the exit tests of the courses.
 #[doc(hidden)]
 pub const ALL: &[&str] = &[
     include_str!("../../lessons/polling-windows.toml"),
@@ -60,6 +60,7 @@ pub const ALL: &[&str] = &[
     include_str!("../../lessons/lose-the-ack.toml"),
     include_str!("../../lessons/restart.toml"),
     include_str!("../../lessons/close-in-flight.toml"),
+    include_str!("../../lessons/fill-the-queue.toml"),
     include_str!("../../lessons/free-piece.toml"),
     include_str!("../../lessons/two-for-one.toml"),
     include_str!("../../lessons/deadlock.toml"),

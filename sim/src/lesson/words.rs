@@ -23,7 +23,7 @@ macro_rules! texts {
             "polling-windows", "cut-the-wire", "newcomer", "server-restart", "three-languages",
             "hang-up", "flood", "way-back", "late-push", "mesh", "hop-limit", "late-answer",
             "lose-the-middle", "lose-the-last", "lose-the-first", "lose-the-ack", "restart",
-            "close-in-flight", "free-piece", "two-for-one", "deadlock", "rarest-first", "liar",
+            "close-in-flight", "fill-the-queue", "free-piece", "two-for-one", "deadlock", "rarest-first", "liar",
             "firewalls", "test-waiting", "test-finding", "test-mending", "test-sharing",
         )
     };
@@ -33,7 +33,7 @@ macro_rules! texts {
 }
 
 /// The languages of the lessons other than English.
-const TRANSLATIONS: [(&str, [&str; 28]); 3] = [texts!("de"), texts!("es"), texts!("fr")];
+const TRANSLATIONS: [(&str, [&str; 29]); 3] = [texts!("de"), texts!("es"), texts!("fr")];
 
 /// Every lesson there is, in a language; in English where it is not in that one.
 #[must_use]

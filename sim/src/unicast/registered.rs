@@ -140,7 +140,14 @@ impl RegisteredProtocol for Unicast {
     fn totals(world: &UnicastWorld, records: &[Record<Event>]) -> Map<String, Value> {
         let mut diagram = Diagram::default();
         records.iter().for_each(|record| diagram.observe(world, record));
-        fields(&UnicastTotals::until(&diagram, world.now()))
+        let mut totals = fields(&UnicastTotals::until(&diagram, world.now()));
+        let shared = world.scenario().shared;
+        for (id, name) in (0..).map(NodeId).zip(Self::names(world)) {
+            if let Some(queued) = diagram.queued(id, shared, world.now()) {
+                totals.insert(format!("queued.{name}"), (queued.as_micros() / 1_000).into());
+            }
+        }
+        totals
     }
 
     fn keyframes(_: &Scenario) -> Keyframes {

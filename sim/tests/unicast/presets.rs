@@ -2,7 +2,10 @@
 
 use servent_core::time::Instant;
 use servent_core::trace::{NodeId, Record};
-use servent_sim::unicast::{DatagramEvent, Event, MessagingEvent, Scenario, UnicastWorld, presets};
+use servent_sim::registry::RegisteredProtocol as _;
+use servent_sim::unicast::{
+    DatagramEvent, Event, MessagingEvent, Scenario, Unicast, UnicastWorld, presets,
+};
 
 pub(crate) fn run(s: &Scenario) -> (UnicastWorld, Vec<Record<Event>>) {
     let mut world = UnicastWorld::new(s);
@@ -112,27 +115,45 @@ fn the_same_scenario_gives_the_same_digest() {
     assert_ne!(run(&s).0.digest(), run(&other).0.digest());
 }
 
-/// What the datagrams to B waited, in milliseconds: the one in the middle of those
-/// sent between two and ten seconds.
-fn queued(s: &Scenario) -> u64 {
-    let mut waits = Vec::new();
-    for record in run(s).1 {
-        let measured = (2..10).contains(&(record.at.as_micros() / 1_000_000));
-        if let Event::Datagram(DatagramEvent::Sent { to: NodeId(1), due, .. }) = record.event
-            && measured
-        {
-            waits.push(due.since(record.at).as_micros() / 1_000);
-        }
-    }
-    waits.sort_unstable();
-    waits[waits.len() / 2] - waits[0]
+/// What the lesson about the queue comes to: milliseconds that half of the datagrams of
+/// `A` and of `C` waited, and how many of their messages were read from the third second
+/// to the eighth.
+fn filled(change: impl FnOnce(&mut Scenario)) -> [(u64, usize); 2] {
+    let lesson = include_str!("../../lessons/fill-the-queue.toml");
+    let mut lesson: toml::Table = toml::from_str(lesson).expect("a lesson");
+    let world = lesson.remove("world").and_then(|mut it| it.as_table_mut()?.remove("scenario"));
+    let mut s: Scenario = world.expect("it has a world").try_into().expect("a scenario");
+    change(&mut s);
+    let (world, records) = run(&s);
+    let totals = Unicast::totals(&world, &records);
+    let measured = Instant::from_secs(2)..Instant::from_secs(8);
+    [("A", NodeId(0)), ("C", NodeId(2))].map(|(name, id)| {
+        let queued = totals.get(&format!("queued.{name}")).and_then(serde_json::Value::as_u64);
+        let read = records.iter().filter(|record| {
+            matches!(record.event, Event::App(MessagingEvent::Read { from, .. }) if from == id)
+                && measured.contains(&record.at)
+        });
+        (queued.unwrap_or(0), read.count())
+    })
 }
 
+/// The numbers that it says, or about as much.
 #[test]
-fn a_flow_that_waits_for_losses_queues_more_on_a_shared_link() {
-    let mixed = Scenario::parse(include_str!("fill-the-queue.json")).expect("a scenario");
-    let mut measured = mixed.clone();
-    measured.nodes[2].congestion = None;
-    let (mixed, alone) = (queued(&mixed), queued(&measured));
-    assert!(mixed > alone, "{mixed} ms beside CUBIC, {alone} ms without");
+fn a_flow_that_waits_for_losses_fills_the_queue_of_a_shared_link() {
+    let about = |told: u64, found: u64| found.abs_diff(told) <= 4 + told / 20;
+    let without = |of: usize| {
+        filled(|s| {
+            s.script.remove(of);
+        })
+    };
+    let alone = [without(1), without(0)];
+    let both = filled(|_| {});
+    let shallow = filled(|s| s.link.queue = 3_000);
+    assert!(about(4, alone[0][0].0) && about(100, alone[1][1].0), "{alone:?}");
+    assert!(alone[0][0].1.abs_diff(alone[1][1].1) < 50, "as fast: {alone:?}");
+    assert!(both.iter().all(|(queued, _)| about(100, *queued)), "{both:?}");
+    assert!(shallow.iter().all(|(queued, _)| *queued < 10), "{shallow:?}");
+    let ratio = |[(_, a), (_, c)]: [(u64, usize); 2]| c as f64 / a as f64;
+    assert!((1.7..2.4).contains(&ratio(both)), "{both:?}");
+    assert!((0.25..0.4).contains(&ratio(shallow)), "{shallow:?}");
 }
