@@ -73,6 +73,23 @@ fn pa_4_a_cubic_flow_beside_ours_keeps_its_share() {
     assert!(share <= 0.85, "and leaves something: {:?}", rates(&report));
 }
 
+/// Loss alone rewards a sender that heeds nothing; a shallow buffer, and a flow that heeds
+/// it, do not. Of its fair share CUBIC keeps what it keeps of a clear line: of half the
+/// line, or of what the loss leaves it alone where that is less.
+#[test]
+fn pa_4_a_lossy_line_has_a_twin_with_a_shallow_buffer_and_one_beside_cubic() {
+    let lossy = |buffer, flows: &[Congestion]| {
+        let world = LineWorld::new(20, 40, buffer).losing(10).with_flows(flows);
+        let report = world.lasting(10, 40).run();
+        rates(&report)
+    };
+    let shallow = lossy(10, &[BBR]);
+    assert!(shallow[0] >= 0.9 * 17.4, "{shallow:?}");
+    let (alone, beside) = (lossy(100, &[CUBIC])[0], lossy(100, &[CUBIC, BBR]));
+    assert!(beside[0] >= 0.7 * alone.min(10.0), "alone {alone}, beside ours {beside:?}");
+    assert!(beside[0] + beside[1] >= 16.0, "{beside:?}");
+}
+
 fn rates(report: &LineReport) -> Vec<f64> {
     report.flows.iter().map(|flow| flow.goodput as f64 / 1e6).collect()
 }
