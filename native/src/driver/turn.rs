@@ -1,5 +1,6 @@
 //! The task that owns the node.
 
+mod fresh;
 mod outputs;
 mod promises;
 mod rooms;
@@ -373,6 +374,7 @@ impl Loop {
             }
             Report::Input(input) => {
                 self.hear(&input);
+                self.look_at_files(now, &input);
                 self.feed(now, input);
             }
         }

@@ -210,6 +210,14 @@ impl Library {
         self.shares.remove(path)
     }
 
+    /// The node has another idea of what is at a path: what is found there is reported,
+    /// also when it is as before.
+    pub(super) fn drop_outdated(&mut self, path: &Path) {
+        if let Some(old) = self.shared.remove(path) {
+            self.totals.remove(&old);
+        }
+    }
+
     /// Processes a new or changed file: it keeps its number, and its hashes
     /// only if size and modification time are as remembered, of this path or of
     /// another one at which the same file was.
@@ -279,7 +287,7 @@ impl Library {
         });
         let done = std::mem::take(&mut self.hashing);
         let same = self.shared.get(path).is_some_and(|now| Arc::ptr_eq(now, &old));
-        let Some((sha1, tree)) = hashes.ok().flatten().filter(|_| same && old.is(&file)) else {
+        let Some((sha1, tree)) = hashes.ok().flatten().filter(|_| same && old.is_open(&file)) else {
             self.lock_status().hashed_bytes -= done;
             return None;
         };

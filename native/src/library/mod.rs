@@ -16,7 +16,7 @@ mod shares;
 mod watch;
 mod worker;
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::hash::Hasher as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -50,6 +50,18 @@ pub(crate) struct LibraryFile {
     relative: PathBuf,
     mtime: i64,
     identity: Option<FileIdentity>,
+    keys: Keys,
+}
+
+/// A shared file as it is on the disk now.
+#[derive(Debug)]
+pub(crate) enum FileNow {
+    /// As the node was told, or it cannot be seen.
+    AsKnown,
+    /// It has another size or time; its content is not known.
+    Changed(Box<LibraryFile>),
+    /// There is no such file.
+    Gone,
 }
 
 /// A change in what is shared.
@@ -148,7 +160,8 @@ impl LibraryFile {
         let run = RunBit(found.executable);
         let info = FileInfo { index, name, size: found.size, sha1, key, modified, tree, run };
         let (root, relative) = (Arc::clone(&found.root), found.relative.clone());
-        Self { info, root, relative, mtime: found.mtime, identity: found.identity }
+        let (mtime, identity) = (found.mtime, found.identity);
+        Self { info, root, relative, mtime, identity, keys }
     }
 
     fn row(&self) -> FileRow {
@@ -173,7 +186,24 @@ impl LibraryFile {
             std::io::ErrorKind::PermissionDenied => StoreError::Denied,
             _ => StoreError::Changed,
         })?;
-        if self.is(&file) { Ok(file) } else { Err(StoreError::Changed) }
+        if self.is_open(&file) { Ok(file) } else { Err(StoreError::Changed) }
+    }
+
+    /// Compares it with what is on the disk.
+    pub(crate) fn look(&self) -> FileNow {
+        let file = match self.root.open_file(&self.relative) {
+            Ok(file) => file,
+            Err(why) if why.kind() == std::io::ErrorKind::NotFound => return FileNow::Gone,
+            Err(_) => return FileNow::AsKnown,
+        };
+        let Ok(meta) = file.metadata() else { return FileNow::AsKnown };
+        if self.is(&meta) {
+            return FileNow::AsKnown;
+        }
+        let (root, relative) = (Arc::clone(&self.root), self.relative.clone());
+        let found = ScannedFile::from_metadata(root, (relative, self.info.name.clone()), &meta);
+        let new = Self::new(&found, self.info.index, Hashes::default(), self.keys);
+        FileNow::Changed(Box::new(new))
     }
 
     /// True when a scan found it unchanged.
@@ -183,8 +213,12 @@ impl LibraryFile {
             == (found.size, found.mtime, found.identity, &found.name)
     }
 
-    fn is(&self, file: &File) -> bool {
-        file.metadata().is_ok_and(|m| m.len() == self.info.size && mtime(&m) == self.mtime)
+    fn is_open(&self, file: &File) -> bool {
+        file.metadata().is_ok_and(|meta| self.is(&meta))
+    }
+
+    fn is(&self, meta: &Metadata) -> bool {
+        (meta.len(), mtime(meta)) == (self.info.size, self.mtime)
     }
 }
 

@@ -40,6 +40,19 @@ pub(super) struct ScannedFile {
     pub(super) identity: Option<FileIdentity>,
 }
 
+impl ScannedFile {
+    /// What its metadata say of a file below a share's folder, with its name in URLs.
+    pub(super) fn from_metadata(
+        root: Arc<Root>,
+        (relative, name): (PathBuf, String),
+        meta: &fs::Metadata,
+    ) -> Self {
+        let executable = FileAttributes::of_file(meta).executable;
+        let (size, mtime, identity) = (meta.len(), mtime(meta), identity(meta));
+        Self { root, name, relative, size, mtime, executable, identity }
+    }
+}
+
 /// A file or folder that is not shared, and why.
 #[derive(Debug)]
 pub(super) struct ScanWarning {
@@ -232,17 +245,8 @@ impl FolderScan {
                     let linked = Linked { names, found: 0, path };
                     self.linked.entry(number).or_insert(linked).found += 1;
                 }
-                let (size, mtime) = (meta.len(), mtime(&meta));
-                let executable = FileAttributes::of_file(&meta).executable;
-                self.files.push(ScannedFile {
-                    root: Arc::clone(root),
-                    name,
-                    relative,
-                    size,
-                    mtime,
-                    executable,
-                    identity: identity(&meta),
-                });
+                let root = Arc::clone(root);
+                self.files.push(ScannedFile::from_metadata(root, (relative, name), &meta));
             }
             Err(why) => {
                 let what = match why.kind() {

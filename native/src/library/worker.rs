@@ -27,6 +27,8 @@ pub(crate) enum LibraryRequest {
     Walk,
     /// Something changed at these paths; without one it may be anywhere.
     Changed(Vec<PathBuf>),
+    /// The node has seen that the file at this path is another one, or none.
+    Outdated(PathBuf),
     /// The configured shares are these; the reply is what cannot be opened.
     Configured(Vec<PathBuf>, oneshot::Sender<Vec<String>>),
     /// Share one more folder or file.
@@ -156,6 +158,10 @@ impl<R: From<ShareChange>> Work<R> {
         let (done, told) = match ask {
             LibraryRequest::Walk => return self.walk(library),
             LibraryRequest::Changed(paths) => return self.dirty.add(paths),
+            LibraryRequest::Outdated(path) => {
+                library.drop_outdated(&path);
+                return self.dirty.add(vec![path]);
+            }
             LibraryRequest::Configured(shares, told) => {
                 let missing = library.configure(&shares);
                 self.walk(library);

@@ -15,6 +15,7 @@ mod dead_address;
 mod demo;
 mod exit_codes;
 mod explore;
+mod fresh_files;
 mod lab;
 mod meeting;
 mod one_queue;

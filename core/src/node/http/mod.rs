@@ -9,6 +9,7 @@
 //! | `form` | the form on the page for them |
 //! | `give` | uploads of visitors into the inbox |
 //! | `guard` | a password, where one is wanted |
+//! | `ahead` | which files requests name, for the host |
 //! | `archive` | a folder as one file |
 //! | `conditions` | only if the file is another, only if it is still the same |
 //! | `reply` | replies in words |
@@ -19,6 +20,7 @@
 //! | `store` | what is said while nothing can be saved |
 //! | `push` | pushes requested of us for servents whose push proxy we are |
 
+mod ahead;
 mod archive;
 mod browse;
 mod conditions;
