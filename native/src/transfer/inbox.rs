@@ -1,13 +1,13 @@
 //! Maps offered files to files on the disk.
 
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::offer::{OfferEntry, total};
+use super::offer::{LackKind, Lacking, OfferEntry, said, total};
 use super::quota::Quota;
 use super::target::{Begun, NAMES, TargetFile};
 use super::writers::Writers;
@@ -41,6 +41,8 @@ pub struct TransferInbox {
     plain: BTreeSet<PathBuf>,
     /// Folders that exist, because something was written to them.
     made: BTreeSet<PathBuf>,
+    /// Offered folders that something else is in the way of.
+    blocked: BTreeSet<OsString>,
     pub(super) writers: Arc<Writers>,
     pub(super) quota: Option<Arc<Quota>>,
 }
@@ -86,6 +88,7 @@ impl TransferInbox {
             taken: BTreeSet::new(),
             plain: BTreeSet::new(),
             made: BTreeSet::new(),
+            blocked: BTreeSet::new(),
             writers,
             quota: None,
         }
@@ -141,7 +144,8 @@ impl TransferInbox {
     /// Gives the folders their dates, once everything in them is complete. Blocks.
     pub(super) fn date_folders(&self, entries: &[OfferEntry]) {
         let InboxPlace::Folder(inbox) = &self.place else { return };
-        for entry in entries.iter().filter(|entry| entry.is_folder()) {
+        let made = |entry: &&OfferEntry| entry.is_folder() && !self.blocked.contains(&entry.name);
+        for entry in entries.iter().filter(made) {
             let path = inbox.join(safe_os_path(&entry.name));
             let dated = fs::File::open(&path).and_then(|folder| entry.attributes.apply(&folder));
             if let Err(why) = dated {
@@ -150,42 +154,68 @@ impl TransferInbox {
         }
     }
 
-    /// Creates the folders, and looks for existing parts of the files.
-    pub(super) fn survey(&mut self, entries: &[OfferEntry]) -> io::Result<Vec<Option<Candidate>>> {
-        let mut look = |entry: &OfferEntry| {
+    /// Creates the folders, and looks for existing parts of the files. What something
+    /// else is in the way of hinders no other.
+    ///
+    /// # Errors
+    /// The disk refuses more than a name.
+    pub(super) fn survey(&mut self, entries: &[OfferEntry]) -> io::Result<Survey> {
+        let mut survey = Survey::default();
+        for (at, entry) in entries.iter().enumerate() {
+            let found = match entry.is_folder() {
+                true => self.make(&entry.name).map(|()| None),
+                false => self.look(entry, 0).map(Some),
+            };
+            let why = match found {
+                Ok(found) => {
+                    survey.candidates.push(found);
+                    continue;
+                }
+                Err(why) if is_of_name(&why) => said(&why),
+                Err(why) => return Err(why),
+            };
+            survey.candidates.push(None);
             if entry.is_folder() {
-                return self.make(&entry.name).map(|()| None);
+                self.blocked.insert(entry.name.clone());
+                let folder = entry.name.as_encoded_bytes();
+                let has_more = |it: &OfferEntry| it.name.as_encoded_bytes().starts_with(folder);
+                if entries.get(at + 1).is_some_and(has_more) {
+                    continue; // What is in it is named.
+                }
             }
-            self.look(entry, 0).map(Some)
-        };
-        entries.iter().map(&mut look).collect()
+            let name = entry.name.clone();
+            survey.blocked.push((at, Lacking { name, why, kind: LackKind::Blocked }));
+        }
+        Ok(survey)
     }
 
     fn make(&mut self, folder: &OsStr) -> io::Result<()> {
         let InboxPlace::Folder(inbox) = self.place.clone() else { return Ok(()) };
         let inner = safe_os_path(folder);
-        self.no_links(&inbox, &inner)?;
+        self.only_folders(&inbox, &inner)?;
         fs::create_dir_all(inbox.join(inner))
     }
 
     /// Nothing is written through a link that lies in the folder: it may lead out of
-    /// it.
-    fn no_links(&mut self, inbox: &Path, inner: &Path) -> io::Result<()> {
+    /// it. Nor is there anything below a file.
+    fn only_folders(&mut self, inbox: &Path, inner: &Path) -> io::Result<()> {
         let above: Vec<&Path> = inner.ancestors().collect();
-        for path in above.into_iter().rev().filter(|path| *path != Path::new("")) {
-            let path = inbox.join(path);
+        for inner in above.into_iter().rev().filter(|path| *path != Path::new("")) {
+            let path = inbox.join(inner);
             if self.plain.contains(&path) {
                 continue;
             }
-            match file(&path)? {
-                Some(about) if about.is_symlink() => {
-                    let what =
-                        format!("{} is a link, and nothing is written through one", path.display());
-                    return Err(io::Error::other(what));
+            let why = match file(&path)? {
+                Some(about) if about.is_symlink() => "a link, and nothing is written through one",
+                Some(about) if about.is_dir() => {
+                    self.plain.insert(path);
+                    continue;
                 }
-                Some(about) if about.is_dir() => _ = self.plain.insert(path),
-                _ => return Ok(()), // Below what does not exist there is no link.
-            }
+                Some(_) => "no folder, and has to be one",
+                None => return Ok(()), // Below what does not exist there is nothing.
+            };
+            let what = format!("at the receiver {} is {why}", inner.display());
+            return Err(io::Error::new(io::ErrorKind::NotADirectory, what));
         }
         Ok(())
     }
@@ -205,7 +235,7 @@ impl TransferInbox {
             InboxPlace::Folder(folder) if entry.name.is_empty() => folder.join("received"),
             InboxPlace::Folder(folder) => {
                 let (folder, inner) = (folder.clone(), safe_os_path(&entry.name));
-                self.no_links(&folder, inner.parent().unwrap_or(Path::new("")))?;
+                self.only_folders(&folder, inner.parent().unwrap_or(Path::new("")))?;
                 folder.join(inner)
             }
         };
@@ -309,6 +339,21 @@ pub struct Shortage {
     pub wanted: u64,
     /// Bytes that are free.
     pub free: u64,
+}
+
+/// What exists of the entries of an offer.
+#[derive(Debug, Default)]
+pub(super) struct Survey {
+    /// What may exist of each file; `None` for a folder, and for what is blocked.
+    pub(super) candidates: Vec<Option<Candidate>>,
+    /// What cannot get its name.
+    pub(super) blocked: Vec<(usize, Lacking)>,
+}
+
+/// True when the disk refuses only this name: others of the same folder may come.
+fn is_of_name(why: &io::Error) -> bool {
+    use io::ErrorKind::{AlreadyExists, InvalidFilename, NotADirectory, PermissionDenied};
+    matches!(why.kind(), AlreadyExists | InvalidFilename | NotADirectory | PermissionDenied)
 }
 
 /// Checks that a file system keeps this name as it is.

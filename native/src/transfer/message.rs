@@ -26,6 +26,7 @@
 //! | 23 meeting | receiver | its half of the key exchange |
 //! | 24 join | receiver | version (1), its half of the key exchange, if it has a code |
 //! | 26 full | receiver | why: as failed, and its disk is full |
+//! | 27 blocked | receiver | entry (4), why: the name is not free there, and the others go on |
 //! | 25 myself | receiver | number (16): the same whenever it comes to this sender |
 //! | 32 stream | both | stream (4), and what is said about it ([`super::streams`]) |
 //!
@@ -48,7 +49,7 @@ use std::fmt;
 use servent_core::id::Guid;
 use servent_core::unicast::UnicastPayload;
 
-use super::offer::{Lacking, OfferEntry};
+use super::offer::{LackKind, Lacking, OfferEntry};
 use super::streams::{STREAM, StreamPart};
 use crate::files::FileAttributes;
 use crate::sys::os_string;
@@ -94,6 +95,7 @@ pub(super) enum TransferMessage {
     Meeting { told: Vec<u8> },
     Join { meeting: Vec<u8> },
     Full { why: String },
+    Blocked { entry: u32, why: String },
     Parcel(Label),
     Myself { number: Guid },
     Visit { meeting: Vec<u8> },
@@ -120,6 +122,11 @@ impl fmt::Debug for Label {
 }
 
 impl TransferMessage {
+    /// That the name of an entry is not free at the receiver.
+    pub(super) fn blocked(entry: usize, it: &Lacking) -> Self {
+        Self::Blocked { entry: number(entry), why: it.why.clone() }
+    }
+
     /// Encodes it. [`TransferMessage::Data`] is built where the data is read, with its
     /// type byte in place.
     pub(super) fn encode(&self) -> Vec<u8> {
@@ -139,6 +146,9 @@ impl TransferMessage {
             Self::Done => vec![9],
             Self::Lacks { entry, lacking } => put_lacking(*entry, lacking),
             Self::Full { why } => [&[26], text(why).as_bytes()].concat(),
+            Self::Blocked { entry, why } => {
+                [&[27][..], &entry.to_be_bytes(), text(why).as_bytes()].concat()
+            }
             Self::Whole => vec![16],
             Self::Failed { why } => [&[17], text(why).as_bytes()].concat(),
             Self::Has { entry, length, key } => [&numbered(18, *entry, *length)[..], key].concat(),
@@ -177,6 +187,7 @@ impl TransferMessage {
             9 => Self::Done,
             11 => lacks(rest)?,
             26 => Self::Full { why: words(rest) },
+            27 => Self::Blocked { entry: short(&mut rest)?, why: words(rest) },
             16 => Self::Whole,
             17 => Self::Failed { why: words(rest) },
             18 => {
@@ -227,7 +238,7 @@ fn put_name(out: &mut Vec<u8>, name: &[u8]) {
 fn put_lacking(entry: Option<u32>, lacking: &Lacking) -> Vec<u8> {
     let mut out = vec![11];
     out.extend(entry.unwrap_or(NOT_OFFERED).to_be_bytes());
-    out.push(u8::from(lacking.changed));
+    out.push(u8::from(lacking.kind == LackKind::Changed));
     put_name(&mut out, lacking.name.as_encoded_bytes());
     out.extend(text(&lacking.why).as_bytes());
     out
@@ -238,7 +249,8 @@ fn lacks(mut rest: &[u8]) -> Option<TransferMessage> {
     let [changed] = *rest.split_off(..1)?.first_chunk()?;
     let name = name(&mut rest)?;
     let why = text(&String::from_utf8_lossy(rest)).to_owned();
-    let lacking = Lacking { name, why, changed: changed != 0 };
+    let kind = if changed == 0 { LackKind::Unreadable } else { LackKind::Changed };
+    let lacking = Lacking { name, why, kind };
     Some(TransferMessage::Lacks {
         entry: Some(entry).filter(|entry| *entry != NOT_OFFERED),
         lacking,
@@ -299,7 +311,7 @@ mod tests {
             };
             OfferEntry { name: os_string(name.to_vec()), length, attributes }
         };
-        let lacking = |changed| Lacking { name: "a\n".into(), why: "gone".into(), changed };
+        let lacking = |kind| Lacking { name: "a\n".into(), why: "gone".into(), kind };
         vec![
             TransferMessage::Hello { meeting: Vec::new() },
             TransferMessage::Hello { meeting: vec![7; 33] },
@@ -315,9 +327,10 @@ mod tests {
             TransferMessage::Proof { entry: 1, length: 7, sum: [8; 32] },
             TransferMessage::Begin { entry: 1, from: 5 },
             TransferMessage::Done,
-            TransferMessage::Lacks { entry: Some(1), lacking: lacking(true) },
-            TransferMessage::Lacks { entry: None, lacking: lacking(false) },
+            TransferMessage::Lacks { entry: Some(1), lacking: lacking(LackKind::Changed) },
+            TransferMessage::Lacks { entry: None, lacking: lacking(LackKind::Unreadable) },
             TransferMessage::Full { why: "no room".into() },
+            TransferMessage::Blocked { entry: 7, why: "a is a file there".into() },
             TransferMessage::Whole,
             TransferMessage::Failed { why: "full".into() },
             TransferMessage::Has { entry: 1, length: 7, key: [4; 32] },

@@ -33,7 +33,7 @@ mod writers;
 use std::path::PathBuf;
 
 pub use self::inbox::{InboxPlace, Shortage, TransferInbox};
-pub use self::offer::{Lacking, Offer, OfferEntry, OfferError, total};
+pub use self::offer::{LackKind, Lacking, Offer, OfferEntry, OfferError, total};
 pub use self::quota::Quota;
 pub use self::receive::OfferedTransfer;
 pub use self::receive_error::ReceiveError;

@@ -39,15 +39,26 @@ impl OfferEntry {
     }
 }
 
-/// What of a folder did not travel: it could not be read, or changed while it was.
+/// What of a folder did not travel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lacking {
     /// Its path, as an entry has one.
     pub name: OsString,
     /// Why.
     pub why: String,
-    /// What had travelled of it is a mixture, and of no use.
-    pub changed: bool,
+    /// What kind of reason that is.
+    pub kind: LackKind,
+}
+
+/// Why a file does not travel, as far as that decides what helps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LackKind {
+    /// The sender cannot read it.
+    Unreadable,
+    /// It changed while it was read: what had travelled of it is a mixture, and of no use.
+    Changed,
+    /// Something else has its name at the receiver, or the name of a folder above it.
+    Blocked,
 }
 
 impl Lacking {
@@ -196,7 +207,7 @@ impl Offer {
         match path.metadata() {
             Err(_) if link => {
                 let why = String::from("its link leads nowhere");
-                self.lacks(Lacking { name, why, changed: false })?;
+                self.lacks(Lacking { name, why, kind: LackKind::Unreadable })?;
             }
             Ok(about) if about.is_dir() && link => {
                 self.skipped.push((path, "it is a link to a folder"));
@@ -206,7 +217,7 @@ impl Offer {
             }
             _ => {
                 if let Err(why) = self.add(&path, name.clone())? {
-                    let lacking = Lacking { name, why: said(&why), changed: false };
+                    let lacking = Lacking { name, why: said(&why), kind: LackKind::Unreadable };
                     self.lacks(lacking)?;
                 }
             }

@@ -12,7 +12,7 @@ use super::behind::PATIENCE;
 use super::greet::{meet, next, offered};
 use super::inbox::{Candidate, ExistingFile, TransferInbox};
 use super::message::{TransferMessage, number};
-use super::offer::{ENTRIES, Lacking, NAMES, OfferEntry, said};
+use super::offer::{ENTRIES, LackKind, Lacking, NAMES, OfferEntry, said};
 use super::proof::{ProofCheck, ProofKey};
 use super::receive_error::{ReceiveError, is_full};
 use super::refusal::{fail, last};
@@ -221,7 +221,7 @@ impl OfferedTransfer {
         told: &mut impl FnMut(TransferProgress),
     ) -> Result<(), ReceiveError> {
         inbox.writers().join(&self.writer).await;
-        self.survey(inbox).await?;
+        self.survey(inbox, told).await?;
         let quota = inbox.quota();
         loop {
             match self.next_or_write(inbox, told).await? {
@@ -316,9 +316,17 @@ impl OfferedTransfer {
     }
 
     /// Tells the sender what may exist of the files.
-    async fn survey(&mut self, inbox: &Shelf) -> Result<(), ReceiveError> {
-        let entries = self.entries.clone();
-        self.candidates = inbox.with(move |inbox| inbox.survey(&entries)).await?;
+    async fn survey(
+        &mut self,
+        inbox: &Shelf,
+        told: &mut impl FnMut(TransferProgress),
+    ) -> Result<(), ReceiveError> {
+        let survey = inbox.survey(self.entries.clone()).await?;
+        for (at, it) in survey.blocked {
+            self.talk.put(&TransferMessage::blocked(at, &it)).await?;
+            told(TransferProgress::Lacks(it));
+        }
+        self.candidates = survey.candidates;
         self.whole = self.candidates.iter().filter(|found| found.is_none()).count();
         for (at, found) in self.candidates.iter().enumerate() {
             if let Some(found) = found {
@@ -441,7 +449,7 @@ impl OfferedTransfer {
             return if small.entry == at { Ok(()) } else { Err(ReceiveError::Foreign) };
         }
         match self.open.take() {
-            Some(open) if open.entry == at && (it.changed || open.length == 0) => {
+            Some(open) if open.entry == at && (it.kind == LackKind::Changed || open.length == 0) => {
                 open.target.discard().await;
             }
             Some(mut open) if open.entry == at => {

@@ -13,7 +13,7 @@ use thiserror::Error;
 use super::ahead::{Ahead, Next};
 use super::grouped::{GroupedFiles, ReadFile};
 use super::message::{TransferMessage, number};
-use super::offer::{Lacking, Offer, OfferEntry, Source, said};
+use super::offer::{LackKind, Lacking, Offer, OfferEntry, Source, said};
 use super::proof::ProofKey;
 use super::secret::{Meeting, TransferCode};
 use super::talk::{Silence, Talk};
@@ -233,10 +233,22 @@ impl Sending<'_> {
                         file: None,
                     }));
                 }
+                TransferMessage::Blocked { entry, why } => {
+                    told(TransferProgress::Lacks(self.blocked(entry as usize, why)?));
+                }
                 other => return Err(self.early(other)),
             }
         }
         Ok(())
+    }
+
+    /// The receiver cannot give an entry its name.
+    fn blocked(&mut self, entry: usize, why: String) -> Result<Lacking, SendFailure> {
+        let of = self.offer.entries().get(entry).ok_or(SendFailure::Foreign)?;
+        match self.there.insert(entry, Start::Lacks) {
+            None => Ok(Lacking { name: of.name.clone(), why, kind: LackKind::Blocked }),
+            Some(_) => Err(SendFailure::Foreign),
+        }
     }
 
     /// The digest of the start of a file, to be continued; the inner error is of the
@@ -402,13 +414,13 @@ impl Sending<'_> {
             let _ = self.put(&TransferMessage::Stopped { why: said(&why) }).await;
             return Err(SendFailure::Read { path: "standard input".into(), why });
         };
-        let (why, changed) = match &unreadable {
-            Some(why) => (said(why), false),
-            None => (CHANGED.to_owned(), true),
+        let (why, kind) = match &unreadable {
+            Some(why) => (said(why), LackKind::Unreadable),
+            None => (CHANGED.to_owned(), LackKind::Changed),
         };
         tracing::debug!(path = %source.path.display(), why, "a file is not sent");
         let name = self.offer.entries()[entry].name.clone();
-        let lacking = Lacking { name, why, changed };
+        let lacking = Lacking { name, why, kind };
         let message =
             TransferMessage::Lacks { entry: Some(number(entry)), lacking: lacking.clone() };
         self.say(message.encode().into(), told).await?;

@@ -3,7 +3,8 @@
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::inbox::TransferInbox;
+use super::inbox::{Survey, TransferInbox};
+use super::offer::OfferEntry;
 use super::quota::Quota;
 use super::receive_error::ReceiveError;
 use super::target::blocking;
@@ -21,6 +22,11 @@ impl Shelf {
         let done =
             blocking(move || work(&mut inbox.lock().unwrap_or_else(PoisonError::into_inner)));
         done.await.map_err(ReceiveError::Write)
+    }
+
+    /// What exists of the entries of an offer.
+    pub(super) async fn survey(&self, entries: Vec<OfferEntry>) -> Result<Survey, ReceiveError> {
+        self.with(move |inbox| inbox.survey(&entries)).await
     }
 
     pub(super) fn writers(&self) -> Arc<Writers> {

@@ -272,6 +272,44 @@ fn a_link_in_the_inbox_leads_nothing_out_of_it() {
     assert_eq!(entries(&place.path("out")), Vec::<PathBuf>::new());
 }
 
+/// In the receiver's folder a file has the name of a folder, and a folder that of a file.
+#[test]
+fn what_the_receiver_has_no_name_for_is_named_on_both_sides_and_the_rest_arrives() {
+    let place = Place::new();
+    let (_, bytes) = place.share("c", 300_000);
+    for folder in ["shared/a/deep", "shared/b", "shared/e", "in/shared/b"] {
+        fs::create_dir_all(place.path(folder)).unwrap();
+    }
+    for file in ["a/one", "a/deep/two", "b/three", "f"] {
+        fs::write(place.path(&format!("shared/{file}")), file).unwrap();
+    }
+    fs::create_dir_all(place.path("in/shared/f")).unwrap();
+    for file in ["a", "e"] {
+        fs::write(place.path(&format!("in/shared/{file}")), "mine").unwrap();
+    }
+    let before = fs::metadata(place.path("in/shared/a")).unwrap().modified().unwrap();
+    let port = format!("127.0.0.1:{}", free_port());
+    let sender = spawned(place.servent(&["send", "--open", "--wait=60s", &port, "shared"]));
+    let receive = ["receive", "--once", "--listen", &port, "-o", "in/", "--open", "--yes"];
+    let received = place.run(&receive);
+    let sent = finish(sender);
+    for output in [&sent, &received] {
+        complains(output, 10, "3 files did not travel");
+        for name in ["a/one", "a/deep/two"] {
+            let why = "at the receiver shared/a is no folder, and has to be one";
+            complains(output, 10, &format!("shared/{name}: {why}"));
+        }
+        complains(output, 10, "shared/e/: at the receiver shared/e is no folder");
+        complains(output, 10, "once the receiver has taken that away, send it again");
+    }
+    assert_same(&place.path("in/shared/c"), &bytes);
+    assert_same(&place.path("in/shared/b/three"), b"b/three");
+    assert_same(&place.path("in/shared/f (2)"), b"f");
+    assert_same(&place.path("in/shared/a"), b"mine");
+    let after = fs::metadata(place.path("in/shared/a")).unwrap().modified().unwrap();
+    assert_eq!(after, before, "it got the date of the folder");
+}
+
 fn entries(folder: &Path) -> Vec<PathBuf> {
     fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect()
 }

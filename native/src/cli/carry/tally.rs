@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 use std::net::SocketAddr;
 
 use data_encoding::HEXLOWER;
-use serde_json::json;
-use servent::transfer::{Carried, Lacking, OfferEntry, TransferProgress, total};
+use serde_json::{Value, json};
+use servent::transfer::{Carried, LackKind, Lacking, OfferEntry, TransferProgress, total};
 use servent::unicast::EndpointCounters;
 use servent_core::text::Shown;
 use servent_core::time::Duration;
@@ -115,11 +115,7 @@ impl<'a> TransferTally<'a> {
     }
 
     fn lacks(&mut self, it: Lacking) {
-        let (name, why) = (it.text(), &it.why);
-        let fact = json!({
-            "event": "lacking", "name": name, "peer": self.peer, "why": why, "changed": it.changed,
-        });
-        self.reporter.fact(&fact);
+        self.reporter.fact(&lacking_fact(&it, Some(self.peer)));
         self.lacking.push(it);
     }
 
@@ -234,37 +230,50 @@ pub(crate) fn files_beside(title: &str, files: u64) -> String {
     if files == title { String::new() } else { format!("{files}, ") }
 }
 
+/// A file that does not arrive, for programs.
+pub(crate) fn lacking_fact(it: &Lacking, peer: Option<SocketAddr>) -> Value {
+    json!({
+        "event": "lacking", "name": it.text(), "peer": peer, "why": it.why,
+        "changed": it.kind == LackKind::Changed, "blocked": it.kind == LackKind::Blocked,
+    })
+}
+
 /// The failure of a transfer of which some did not arrive; `done` files did.
 pub(crate) fn incomplete(lacking: &[Lacking], (done, peer): (u64, SocketAddr)) -> Option<Failure> {
     if lacking.is_empty() {
         return None;
     }
-    let changed = lacking.iter().all(|it| it.changed);
-    let exit = match (done, changed) {
+    let all = |kind| lacking.iter().all(|it| it.kind == kind);
+    let exit = match (done, all(LackKind::Changed)) {
         (0, true) => Exit::Unverified,
         (0, false) => Exit::Disk,
         _ => Exit::InPart,
     };
-    let named = lacking.iter().take(LACKING);
-    let mut what = match lacking {
+    let what = match lacking {
         [one] if done == 0 => format!("{} did not travel: {}", Shown(&one.text()), Shown(&one.why)),
-        _ => named.fold(
-            format!(
-                "{} did not travel between here and {peer}:",
-                count(lacking.len() as u64, "file")
-            ),
-            |text, it| format!("{text}\n  {}: {}", Shown(&it.text()), Shown(&it.why)),
-        ),
+        _ => {
+            let files = count(lacking.len() as u64, "file");
+            format!("{files} did not travel between here and {peer}:{}", names(lacking))
+        }
     };
-    if lacking.len() > LACKING {
-        let _ = write!(what, "\n  and {} more", lacking.len() - LACKING);
-    }
-    let next = if changed {
+    let next = if all(LackKind::Changed) {
         "send it again once nothing writes to it"
+    } else if all(LackKind::Blocked) {
+        "once the receiver has taken that away, send it again: only what is missing travels"
     } else {
         "once they can be read, send it again: only what is missing travels"
     };
     Some(Failure::new(exit, what).next(next))
+}
+
+/// What lacks, a line each, as far as there is room.
+pub(crate) fn names(lacking: &[Lacking]) -> String {
+    let each = |it: &Lacking| format!("\n  {}: {}", Shown(&it.text()), Shown(&it.why));
+    let mut text: String = lacking.iter().take(LACKING).map(each).collect();
+    if lacking.len() > LACKING {
+        let _ = write!(text, "\n  and {} more", lacking.len() - LACKING);
+    }
+    text
 }
 
 /// How much of a file the receiver had before.

@@ -9,7 +9,7 @@ use data_encoding::HEXLOWER;
 use serde_json::json;
 use servent::swarm::SwarmProgress;
 use servent::transfer::many::ReceivedFolder;
-use servent::transfer::{InboxPlace, TransferInbox, TransferProgress, total};
+use servent::transfer::{InboxPlace, Lacking, TransferInbox, TransferProgress};
 use servent_core::text::Shown;
 use servent_core::wire::pdtp::url_of;
 use sha1::Digest as _;
@@ -17,6 +17,7 @@ use tempfile::TempDir;
 
 use super::get::source_share;
 use crate::cli::carry::offered::room;
+use crate::cli::carry::tally::{lacking_fact, names};
 use crate::exit::{Exit, Failure};
 use crate::progress::{Reporter, bytes, count};
 
@@ -118,14 +119,14 @@ impl SwarmTarget {
                 to.clone()
             }
             Then::Unpacked { into } => {
-                let (files, size) = self.unpack(into, reporter).await?;
+                let Unpacked { files, size, blocked } = self.unpack(into, reporter).await?;
                 let path = into.join(&self.name);
                 fact["path"] = json!(path);
                 fact["files"] = files.into();
                 let what =
                     format!("{} {}, {}{share}", path.display(), count(files, "file"), bytes(size));
                 reporter.result(&fact, &what);
-                return Ok(());
+                return in_part(&blocked, files);
             }
         };
         fact["path"] = json!(shown);
@@ -135,8 +136,8 @@ impl SwarmTarget {
         Ok(())
     }
 
-    /// Stores the files of a folder; returns how many there are, and their bytes.
-    async fn unpack(&self, into: &Path, reporter: &Reporter) -> Result<(u64, u64), Failure> {
+    /// Stores the files of a folder.
+    async fn unpack(&self, into: &Path, reporter: &Reporter) -> Result<Unpacked, Failure> {
         let wrong = |why: io::Error| match why.kind() {
             io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => {
                 Failure::new(Exit::Unverified, format!("{}: {why}", self.name))
@@ -152,18 +153,24 @@ impl SwarmTarget {
             Failure::new(Exit::Disk, format!("{} cannot be kept: {}", self.name, no.why))
                 .next("make room on that disk, and run the same command: nothing is fetched again")
         })?;
-        let (files, size) = total(folder.entries());
-        let each = |it| {
-            if let TransferProgress::There(it) = it {
+        let (mut files, mut size, mut blocked) = (0, 0, Vec::new());
+        let each = |it| match it {
+            TransferProgress::There(it) => {
+                (files, size) = (files + 1, size + it.length);
                 let path = it.file.map(|path| path.display().to_string());
                 reporter.fact(&json!({
                     "event": "received", "name": path, "bytes": it.length,
                     "blake3": HEXLOWER.encode(&it.sum),
                 }));
             }
+            TransferProgress::Lacks(it) => {
+                reporter.fact(&lacking_fact(&it, None));
+                blocked.push(it);
+            }
+            TransferProgress::Begun { .. } | TransferProgress::Bytes { .. } => {}
         };
         folder.unpack(inbox, each).await.map_err(wrong)?;
-        Ok((files as u64, size.unwrap_or(0)))
+        Ok(Unpacked { files, size, blocked })
     }
 
     /// Removes what a folder came in, once it is unpacked and not given on any more.
@@ -174,6 +181,25 @@ impl SwarmTarget {
             tracing::warn!(folder = %self.state.display(), %why, "what a folder came in stays");
         }
     }
+}
+
+/// The files of a folder that were stored.
+struct Unpacked {
+    files: u64,
+    size: u64,
+    /// What could not get its name.
+    blocked: Vec<Lacking>,
+}
+
+/// The failure of a folder of which some files could not get their names.
+fn in_part(blocked: &[Lacking], files: u64) -> Result<(), Failure> {
+    if blocked.is_empty() {
+        return Ok(());
+    }
+    let exit = if files == 0 { Exit::Disk } else { Exit::InPart };
+    let what = count(blocked.len() as u64, "file");
+    let next = "take that away, and run the same command: nothing is fetched again";
+    Err(Failure::new(exit, format!("{what} cannot be written here:{}", names(blocked))).next(next))
 }
 
 /// True for a device such as `/dev/null`, or a pipe with a name.

@@ -11,7 +11,7 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc::unbounded_channel;
 use tokio::task::spawn_blocking;
 
-use super::super::inbox::{Candidate, ExistingFile, TransferInbox};
+use super::super::inbox::{Candidate, ExistingFile, Survey, TransferInbox};
 use super::super::message::CHUNK;
 use super::super::offer::OfferEntry;
 use super::super::quota::Quota;
@@ -90,15 +90,19 @@ impl<B: ParcelBytes + Send + 'static> Unpacking<B> {
         if length != Some(self.bytes.plain()) {
             return Err(wrong());
         }
-        let candidates = self.inbox.survey(entries)?;
+        let Survey { candidates, blocked } = self.inbox.survey(entries)?;
+        blocked.into_iter().for_each(|(_, lacking)| told(TransferProgress::Lacks(lacking)));
         for (number, (entry, found)) in entries.iter().zip(candidates).enumerate() {
+            if entry.is_folder() {
+                continue;
+            }
+            let (sum_at, length) = (head, entry.length.unwrap_or(0));
+            let from = at;
+            (head, at) = (head + KEY as u64, at + length);
             let Some(found) = found else { continue };
             let mut sum = [0; KEY];
-            self.bytes.read(head, &mut sum)?;
-            head += KEY as u64;
-            let length = entry.length.unwrap_or(0);
-            let carried = self.one((number, entry), found, (at, length), sum, &mut told).await?;
-            at += length;
+            self.bytes.read(sum_at, &mut sum)?;
+            let carried = self.one((number, entry), found, (from, length), sum, &mut told).await?;
             told(TransferProgress::There(carried));
         }
         self.inbox.date_folders(entries);

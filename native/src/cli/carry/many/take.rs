@@ -10,12 +10,12 @@ use serde_json::json;
 use servent::Clock;
 use servent::swarm::{Fetch, SwarmProgress};
 use servent::transfer::many::{Guest, ManyError, ReceiverPlace, join};
-use servent::transfer::{InboxPlace, Quota, TransferCode, TransferInbox, TransferProgress, total};
+use servent::transfer::{InboxPlace, Lacking, Quota, TransferCode, TransferInbox, TransferProgress, total};
 use servent::unicast::EndpointOptions;
 use servent_core::text::Shown;
 
 use super::super::offered::{NoRoom, offered, room};
-use super::super::tally::{files_beside, incomplete};
+use super::super::tally::{files_beside, incomplete, lacking_fact};
 use super::super::unicast::title;
 use super::{failed, parcels};
 use crate::cli::ask::Person;
@@ -135,19 +135,20 @@ impl Taking<'_> {
             () = signals.first() => return Err(stopped()),
         };
         (so_far.was_there, so_far.joined) = (true, true);
-        let mut had = false;
+        let mut had = None;
         let outcome = tokio::select! {
             outcome = self.all(&guest, &mut so_far.agreed, &mut had) => outcome,
             () = signals.first() => Err(stopped_before_the_end()),
         };
-        if had {
+        if let Some(blocked) = had {
             let folder = guest.folder();
             if let Err(why) = std::fs::remove_dir_all(folder) {
                 tracing::warn!(folder = %folder.display(), %why, "a parcel stays");
             }
             endpoint.shutdown().await?; // A sender that is gone now was done with us.
-            let (files, _) = total(guest.entries());
-            return incomplete(guest.lacking(), (files as u64, peer)).map_or(Ok(()), Err);
+            let files = (total(guest.entries()).0 - blocked.len()) as u64;
+            let lacking = [guest.lacking(), &blocked].concat();
+            return incomplete(&lacking, (files, peer)).map_or(Ok(()), Err);
         }
         if let Err(failure) = &outcome {
             let why = match failure.exit {
@@ -161,12 +162,12 @@ impl Taking<'_> {
         outcome
     }
 
-    /// `had` becomes true once everything is stored.
+    /// `had` is set once everything is stored: to what could not get its name.
     async fn all(
         &self,
         guest: &Guest,
         agreed: &mut Option<PathBuf>,
-        had: &mut bool,
+        had: &mut Option<Vec<Lacking>>,
     ) -> Result<(), Failure> {
         let (peer, title) = (guest.peer(), title(guest.entries(), "a stream"));
         let inbox =
@@ -206,9 +207,9 @@ impl Taking<'_> {
                 return Err(failure);
             }
         };
-        let mut carried = 0;
-        let unpacking = guest.unpack(inbox, |told| {
-            if let TransferProgress::There(file) = told {
+        let (mut carried, mut blocked) = (0, Vec::new());
+        let unpacking = guest.unpack(inbox, |told| match told {
+            TransferProgress::There(file) => {
                 carried += file.carried;
                 let name = file.file.map(|path| path.display().to_string());
                 self.reporter.fact(&json!({
@@ -216,13 +217,19 @@ impl Taking<'_> {
                     "carried": file.carried, "blake3": HEXLOWER.encode(&file.sum),
                 }));
             }
+            TransferProgress::Lacks(file) => {
+                self.reporter.fact(&lacking_fact(&file, Some(peer)));
+                blocked.push(file);
+            }
+            TransferProgress::Begun { .. } | TransferProgress::Bytes { .. } => {}
         });
         tokio::select! {
             unpacked = unpacking => unpacked.map_err(|why| failed(why, peer))?,
             why = gone(guest) => return Err(failed(why, peer)),
         }
         guest.has_it().await.map_err(|why| failed(why, peer))?;
-        *had = true;
+        let files = files - blocked.len();
+        *had = Some(blocked);
         self.tell(&title, peer, (files, carried), &last, clock.now().since(begun));
         self.pass_on(guest, fetch).await;
         Ok(())
