@@ -213,19 +213,33 @@ impl Messaging {
     /// path is different: nothing at all comes back on it. What a stranger forges
     /// ends nothing, because the peer's own datagrams come in between.
     pub(super) fn look_at_refusals(&mut self, now: Instant) {
-        if !self.socket.take_refused() {
+        if self.socket.take_refused() {
+            let (since, count) = self.refusals.unwrap_or_else(|| {
+                self.look_again();
+                (now, 0)
+            });
+            self.refusals = Some((since, count + 1));
+        }
+        let Some((since, count)) = self.refusals else { return };
+        if now.since(since) < REFUSED.0 || count < REFUSED.1 {
             return;
         }
-        let (since, count) = self.refusals.unwrap_or((now, 0));
-        self.refusals = Some((since, count + 1));
-        if now.since(since) < REFUSED.0 || count + 1 < REFUSED.1 {
-            return;
-        }
+        self.refusals = None;
         let why = |pipe: &Arc<Pipe>| match pipe.lock().acknowledged {
             0 => (pipe.peer, Lost::Refused),
             _ => (pipe.peer, Lost::Vanished),
         };
         self.silent.extend(self.shared.book().pipes.values().map(why));
+    }
+
+    /// Has refusals judged when their time is over: by then messages are repeated so
+    /// seldom that the next refusal may take seconds more.
+    fn look_again(&self) {
+        let (shared, wait) = (Arc::clone(&self.shared), REFUSED.0.as_micros());
+        tokio::spawn(async move {
+            tokio::time::sleep(std::time::Duration::from_micros(wait)).await;
+            shared.work.notify_one();
+        });
     }
 
     /// Ends the connections with peers that do not answer.

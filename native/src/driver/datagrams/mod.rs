@@ -43,8 +43,9 @@ use super::turn::Loop;
 use crate::net::udp::{Train, UdpEndpoint};
 
 /// How long a peer's system may refuse us before we give up, and how often it
-/// must: the peer may be about to start, or to start again.
-const REFUSED: (Duration, u32) = (Duration::from_secs(2), 3);
+/// must: the peer may be about to start, or to start again. The system tells it with
+/// every second datagram, and they are repeated ever more seldom.
+const REFUSED: (Duration, u32) = (Duration::from_secs(2), 2);
 
 /// Receiving system calls in one turn.
 const READS: usize = 4;
@@ -178,6 +179,9 @@ impl Messaging {
     /// sent and the endpoint is no longer wanted.
     pub(super) fn end_turn(&mut self, now: Instant, node: &mut Loop) -> bool {
         self.flush();
+        if self.socket.is_refused() {
+            self.shared.work.notify_one(); // The next turn counts it; it would come with a timer.
+        }
         self.publish(node);
         self.finished(now, node)
     }

@@ -233,6 +233,12 @@ impl UdpEndpoint {
         BytesMut::zeroed(BUFFER)
     }
 
+    /// True if the only peer's system has reported that nothing listens there, and that
+    /// was not taken.
+    pub(crate) const fn is_refused(&self) -> bool {
+        self.refused
+    }
+
     /// True if the only peer's system has reported since the last call that
     /// nothing listens there.
     pub(crate) fn take_refused(&mut self) -> bool {
