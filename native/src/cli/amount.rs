@@ -2,6 +2,8 @@
 
 use std::str::FromStr;
 
+use crate::config::units::amount;
+
 /// A number of things: of none nothing would happen.
 pub(super) fn some<N: FromStr + PartialEq + Default>(text: &str) -> Result<N, String> {
     let number = text.parse().ok().filter(|number| *number != N::default());
@@ -10,26 +12,14 @@ pub(super) fn some<N: FromStr + PartialEq + Default>(text: &str) -> Result<N, St
 
 /// Bytes per second; zero is not a rate.
 pub(super) fn rate(text: &str) -> Result<u64, String> {
-    amount(text).filter(|rate| *rate > 0).ok_or_else(|| {
+    amount(text).ok().filter(|rate| *rate > 0).ok_or_else(|| {
         format!("`{text}` is no number of bytes a second such as 500000, 500k or 2M")
     })
 }
 
 /// Bytes.
 pub(super) fn size(text: &str) -> Result<u64, String> {
-    amount(text).ok_or_else(|| format!("`{text}` is no number of bytes such as 500M or 2G"))
-}
-
-fn amount(text: &str) -> Option<u64> {
-    let digits = text.trim_end_matches(['k', 'K', 'M', 'G']);
-    let unit = match &text[digits.len()..] {
-        "" => 1,
-        "k" | "K" => 1_000,
-        "M" => 1_000_000,
-        "G" => 1_000_000_000,
-        _ => return None,
-    };
-    digits.parse::<u64>().ok()?.checked_mul(unit)
+    amount(text).map_err(|_| format!("`{text}` is no number of bytes such as 500M or 2G"))
 }
 
 #[cfg(test)]

@@ -245,6 +245,21 @@ mod tests {
     }
 
     #[test]
+    fn an_amount_has_a_unit_as_on_the_command_line() {
+        let text = "upload_rate = \"500k\"\ndisk_reserve = \"2G\"\ntrace_limit = 1_000\n";
+        let mut builder = Builder::from_text(Path::new("x.toml"), text).unwrap();
+        builder.assign("upload_rate_per_peer=1_500K").unwrap();
+        let long = builder.assign("upload_rate=99999999999G").unwrap_err();
+        assert!(long.what.ends_with("a smaller number than that"), "{long}");
+        assert!(builder.assign("upload_rate=fast").is_err());
+        assert!(builder.assign("upload_rate=k").is_err());
+        let settings = builder.finish().unwrap().settings;
+        let rates = (settings.upload_rate, settings.upload_rate_per_peer);
+        assert_eq!(rates, (500_000, 1_500_000));
+        assert_eq!((settings.disk_reserve, settings.trace_limit), (2_000_000_000, 1_000));
+    }
+
+    #[test]
     fn later_layers_win_and_are_named() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("c.toml");

@@ -131,13 +131,12 @@ fn coerce(key: &str, old: &Value, raw: Raw) -> Result<Value, ExpectedValue> {
         (Value::Number(_), Raw::Integer(n)) => {
             u64::try_from(n).map(Value::from).map_err(|_| ExpectedValue::Count)
         }
-        (Value::Number(_), Raw::Text(text)) => {
-            let digits = text.replace('_', "");
-            let many = !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());
-            // More than fits is too much for every setting.
-            let wrong = if many { ExpectedValue::Less } else { ExpectedValue::Count };
-            digits.parse::<u64>().map(Value::from).map_err(|_| wrong)
-        }
+        // A number with a unit is a string in TOML.
+        (Value::Number(_), Raw::Text(text)) => match units::amount(&text) {
+            Ok(number) => Ok(Value::from(number)),
+            Err(units::AmountError::TooMuch) => Err(ExpectedValue::Less),
+            Err(units::AmountError::NoNumber) => Err(ExpectedValue::Count),
+        },
         (Value::Number(_), _) => Err(ExpectedValue::Number),
         (Value::Bool(_), Raw::Boolean(b)) => Ok(Value::from(b)),
         (Value::Bool(_), Raw::Text(text)) => match text.as_str() {

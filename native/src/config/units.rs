@@ -1,4 +1,32 @@
-//! Durations as people write them: `250ms`, `30s`, `5m`, `1h`.
+//! Durations as people write them: `250ms`, `30s`, `5m`, `1h`; and amounts: `500000`,
+//! `500k`, `2M`, `1G`.
+
+/// What comes before a unit of an amount.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AmountError {
+    /// It is no number.
+    NoNumber,
+    /// It is more than any setting can be.
+    TooMuch,
+}
+
+/// An amount, such as one of bytes; `_` may stand between digits.
+pub(crate) fn amount(text: &str) -> Result<u64, AmountError> {
+    let digits = text.trim_end_matches(['k', 'K', 'M', 'G']);
+    let unit = match &text[digits.len()..] {
+        "" => 1,
+        "k" | "K" => 1_000,
+        "M" => 1_000_000,
+        "G" => 1_000_000_000,
+        _ => return Err(AmountError::NoNumber),
+    };
+    let digits = digits.replace('_', "");
+    if digits.is_empty() || !digits.bytes().all(|digit| digit.is_ascii_digit()) {
+        return Err(AmountError::NoNumber);
+    }
+    let number = digits.parse::<u64>().ok().and_then(|number| number.checked_mul(unit));
+    number.ok_or(AmountError::TooMuch)
+}
 
 /// A duration in microseconds; a bare number means seconds.
 pub(crate) fn parse(text: &str) -> Option<u64> {
