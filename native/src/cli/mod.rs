@@ -17,6 +17,7 @@ mod lab_cmd;
 mod lesson;
 mod live;
 mod man;
+mod new_file;
 mod replay;
 mod room;
 mod search;

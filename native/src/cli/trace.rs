@@ -1,12 +1,13 @@
 //! `servent trace`: converts a trace for other tools.
 
-use std::io::IsTerminal as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use servent_core::trace::pcapng::Exporter;
 use servent_core::trace::qlog;
 
+use super::new_file::new_file;
 use super::replay::read;
 use super::{Common, print};
 use crate::exit::{Exit, Failure};
@@ -43,7 +44,7 @@ struct TraceExportArgs {
     /// As pcapng, the format of Wireshark.
     #[arg(long, required = true)]
     pcapng: bool,
-    /// Write here instead of standard output.
+    /// Write here instead of standard output; a file that is there is not replaced.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -69,7 +70,8 @@ pub(crate) fn run(_common: &Common, arguments: &TraceArgs) -> Result<(), Failure
         }
         None => print(capture),
         Some(path) => {
-            std::fs::write(path, capture).map_err(|e| Failure::file("write", path, &e))?;
+            let written = new_file(path)?.write_all(&capture);
+            written.map_err(|e| Failure::file("write", path, &e))?;
             print(format!("{} in {}\n", count(packets, "packet"), path.display()))
         }
     }

@@ -52,6 +52,9 @@ fn a_trace_becomes_a_capture_with_reasons() {
     assert!(running.ended().success());
     let output = place.run(&["trace", "export", "run.sqlog", "--pcapng", "-o", "run.pcapng"]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    // What is there is not replaced.
+    let again = place.run(&["trace", "export", "run.sqlog", "--pcapng", "-o", "run.sqlog"]);
+    complains(&again, 4, "run.sqlog is there already");
     let packets = packets(&std::fs::read(place.path("run.pcapng")).unwrap());
 
     let has =

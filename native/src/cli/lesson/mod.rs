@@ -2,6 +2,7 @@
 
 mod pack;
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
@@ -43,10 +44,11 @@ enum LessonAction {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   servent lesson check mine.toml
-  servent lesson check mine.toml --seeds 1000")]
+  servent lesson check mine.toml --seeds 1000
+  servent lesson check cut-the-wire")]
 struct Check {
-    /// The lesson.
-    #[arg(value_name = "FILE")]
+    /// The lesson: a file, or one that `servent lesson list` names.
+    #[arg(value_name = "FILE|LESSON")]
     file: PathBuf,
     /// So many seeds, the lesson's own first.
     #[arg(long, value_name = "N", default_value_t = 200,
@@ -63,8 +65,8 @@ struct Check {
   servent lesson events mine.toml
   servent lesson events mine.toml --step 6 --seed 9 | grep queue.lost")]
 struct Events {
-    /// The lesson.
-    #[arg(value_name = "FILE")]
+    /// The lesson: a file, or one that `servent lesson list` names.
+    #[arg(value_name = "FILE|LESSON")]
     file: PathBuf,
     /// The step whose world it is, counted from 1.
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -102,9 +104,29 @@ pub(crate) fn run(arguments: &LessonArgs) -> Result<(), Failure> {
     }
 }
 
+/// A lesson from a file, or the lab's of that name where there is no such file.
 fn read(path: &Path) -> Result<Lesson, Failure> {
-    let text = std::fs::read_to_string(path).map_err(|e| Failure::file("read", path, &e))?;
-    Lesson::proofread(&text).map_err(|why| {
+    text(path).and_then(|text| proofread(path, &text))
+}
+
+/// The text of a lesson from a file, or of the lab's of that name.
+fn text(path: &Path) -> Result<String, Failure> {
+    match path.to_str().and_then(text_of).filter(|_| !path.exists()) {
+        Some(text) => Ok(text.to_owned()),
+        None => std::fs::read_to_string(path).map_err(|e| {
+            let failure = Failure::file("read", path, &e);
+            match e.kind() {
+                io::ErrorKind::NotFound => {
+                    failure.next("check the path, or name a lesson that `servent lesson list` has")
+                }
+                _ => failure,
+            }
+        }),
+    }
+}
+
+fn proofread(path: &Path, text: &str) -> Result<Lesson, Failure> {
+    Lesson::proofread(text).map_err(|why| {
         let place = format!("{}:{}:{}", path.display(), why.line, why.column);
         Failure::new(Exit::Foreign, format!("{place}: {}", why.what)).next(
             "docs/lessons.md explains every key; `servent lesson show cut-the-wire` prints a \
@@ -171,4 +193,21 @@ fn show(id: &str) -> Result<(), Failure> {
             .next(format!("choose one of {}", known.join(", "))));
     };
     print(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lesson_is_a_file_or_one_of_the_labs() {
+        assert_eq!(read(Path::new("cut-the-wire")).unwrap().id, "cut-the-wire");
+        let none = read(Path::new("no-such-lesson")).unwrap_err();
+        assert_eq!(none.exit, Exit::Disk);
+        assert!(none.next.unwrap().contains("servent lesson list"));
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("mine.toml");
+        std::fs::write(&file, text_of("cut-the-wire").unwrap()).unwrap();
+        assert_eq!(read(&file).unwrap().id, "cut-the-wire");
+    }
 }

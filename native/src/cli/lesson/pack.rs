@@ -5,10 +5,10 @@ use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use servent_sim::lesson::{self, Lesson};
+use servent_sim::lesson::Lesson;
 
-use super::super::print;
-use super::{read, text_of};
+use super::super::{new_file, print};
+use super::{proofread, text};
 use crate::exit::{Exit, Failure};
 use crate::lab::packed_page;
 use crate::progress::bytes;
@@ -33,12 +33,10 @@ pub(super) struct Pack {
 }
 
 pub(super) fn pack(Pack { file, out }: &Pack) -> Result<(), Failure> {
-    let (lesson, text) = found(file)?;
+    let text = text(file)?;
+    let lesson = proofread(file, &text)?;
     let out = out.clone().unwrap_or_else(|| PathBuf::from(format!("{}.zip", lesson.id)));
-    let there = || {
-        Failure::new(Exit::Disk, format!("{} is there already", out.display()))
-            .next("name another file with --out, or delete that one")
-    };
+    let there = || new_file::there(&out).next("name another file with --out, or delete that one");
     if out.exists() {
         return Err(there());
     }
@@ -52,20 +50,6 @@ pub(super) fn pack(Pack { file, out }: &Pack) -> Result<(), Failure> {
         _ => Failure::file("write", &out, &why),
     })?;
     print(format!("{}: {}, {}\n", out.display(), lesson.title, bytes(size)))
-}
-
-/// A lesson from a file, or the lab's of that name.
-fn found(file: &Path) -> Result<(Lesson, String), Failure> {
-    let known = file.to_str().and_then(|id| lesson::find(id).zip(text_of(id)));
-    match known {
-        Some((lesson, text)) if !file.exists() => Ok((lesson, text.to_owned())),
-        _ => {
-            let lesson = read(file)?;
-            let text =
-                std::fs::read_to_string(file).map_err(|e| Failure::file("read", file, &e))?;
-            Ok((lesson, text))
-        }
-    }
 }
 
 fn write(out: &Path, lesson: &Lesson, text: &str, page: &[(&str, &[u8])]) -> io::Result<u64> {

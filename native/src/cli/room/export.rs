@@ -1,8 +1,8 @@
 //! `servent room export`: a recording that may be given away.
 
-use std::fs::OpenOptions;
+use std::fs::File;
 use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::json;
@@ -13,6 +13,7 @@ use servent_core::text::Shown;
 use servent_core::trace::players::Players;
 use servent_sim::routing::{PseudonymisedRecording, pseudonymise};
 
+use crate::cli::new_file::new_file;
 use crate::cli::print;
 use crate::cli::replay::read;
 use crate::exit::{Exit, Failure};
@@ -55,13 +56,7 @@ pub(crate) fn run(arguments: &RoomExportArgs) -> Result<(), Failure> {
         let what = format!("{good} of {} nodes verify under other names", all.len());
         return Err(Failure::new(Exit::Unverified, what).next("keep the recording: this is a bug"));
     }
-    write(out, &all).map_err(|why| match why.kind() {
-        io::ErrorKind::AlreadyExists => {
-            Failure::new(Exit::Disk, format!("{} is there already", out.display()))
-                .next("name another file, or delete that one")
-        }
-        _ => Failure::file("write", out, &why),
-    })?;
+    write(new_file(out)?, &all).map_err(|why| Failure::file("write", out, &why))?;
     tell(&all, *json)
 }
 
@@ -71,10 +66,13 @@ fn seed() -> Result<u64, Failure> {
     seed.map_err(|_| Failure::new(Exit::Failed, "the system has no random numbers"))
 }
 
-fn write(out: &Path, all: &[PseudonymisedRecording]) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create_new(true).open(out)?;
+fn write(mut file: File, all: &[PseudonymisedRecording]) -> io::Result<()> {
     all.iter().try_for_each(|one| file.write_all(one.tape.as_bytes()))?;
-    file.sync_all()
+    match file.sync_all() {
+        // A pipe or a device has nothing to keep.
+        Err(why) if why.kind() == io::ErrorKind::InvalidInput => Ok(()),
+        synced => synced,
+    }
 }
 
 fn tell(all: &[PseudonymisedRecording], json: bool) -> Result<(), Failure> {

@@ -9,6 +9,7 @@ use serde_json::json;
 use servent::driver::Handle;
 use servent::sys::OwnerOnly as _;
 
+use crate::cli::new_file;
 use crate::cli::serve::share::told;
 use crate::config::Settings;
 use crate::exit::{Exit, Failure};
@@ -49,9 +50,12 @@ impl Record {
     /// Into a file; or only while the room is open, if its host wants that.
     ///
     /// # Errors
-    /// The recordings of an earlier room are still there.
+    /// There is a file of that name, or the recordings of an earlier room are still there.
     pub(super) fn new(file: Option<PathBuf>, begin: Begin) -> Result<Self, Failure> {
         if let Some(file) = &file {
+            if file.is_file() {
+                return Err(new_file::there(file));
+            }
             let parts = parts(file);
             let made = DirBuilder::new().private().create(&parts);
             made.map_err(|why| match why.kind() {

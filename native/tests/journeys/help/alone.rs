@@ -83,6 +83,8 @@ fn lessons(stage: &mut Stage) {
     let check = stage.says("servent lesson check mine.toml");
     stage.here.does(&format!("{check} --seeds 30"));
     shortened(stage, "servent lesson check mine.toml --seeds 1000");
+    let check = stage.says("servent lesson check cut-the-wire");
+    stage.here.does(&format!("{check} --seeds 30"));
     for line in
         ["servent lesson pack mine.toml", "servent lesson pack cut-the-wire --out week-3.zip"]
     {
