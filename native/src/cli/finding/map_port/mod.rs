@@ -76,12 +76,12 @@ impl PortLease {
         (handle, addrs): (&Handle, &[SocketAddr]),
         reporter: Reporter,
     ) -> Option<Self> {
-        let first = *addrs.first()?;
-        let listen = addrs.iter().find(|at| at.is_ipv4()).copied().unwrap_or(first);
-        if !settings.map_port || listen.ip().is_loopback() {
-            return None;
-        }
+        let first = *addrs.first().filter(|_| settings.map_port)?;
         let (protocol, lease) = (PortProtocol::Tcp, settings.map_port_for);
+        let Some(listen) = reachable(addrs) else {
+            PortWish { protocol, port: first.port(), lease }.say_loopback(&reporter);
+            return None;
+        };
         let lease = Self::begin(PortWish { protocol, port: listen.port(), lease }, reporter);
         let (asked, handle) = (lease.asked.clone(), handle.clone());
         tokio::spawn(introduce(asked, handle, settings.announce.unwrap_or(first)));
@@ -104,6 +104,12 @@ impl PortLease {
         drop(end);
         let _ = timeout(GOODBYE, keeping).await; // A router that is gone keeps nothing.
     }
+}
+
+/// The first address that a router can forward to, IPv4 before others.
+fn reachable(addrs: &[SocketAddr]) -> Option<SocketAddr> {
+    let of_network = || addrs.iter().filter(|at| !at.ip().to_canonical().is_loopback());
+    of_network().find(|at| at.is_ipv4()).or_else(|| of_network().next()).copied()
 }
 
 /// Tells the servent where it is reached, for others.
@@ -195,17 +201,26 @@ impl PortKeeper {
     }
 
     fn say_refused(&self, why: &str) {
-        let name = self.wish.name();
-        let fact = json!({
-            "event": "no_port", "protocol": self.wish.protocol.word(), "why": why,
-        });
-        let sentence =
-            format!("our {name} is not forwarded: {why}; forward it in the router's own page");
-        self.reporter.tell(&fact, &sentence);
+        let next = "forward it in the router's own page";
+        self.wish.say_refused((why, next), &self.reporter);
     }
 }
 
 impl PortWish {
+    /// Says that no router is asked, because it could forward nothing.
+    fn say_loopback(self, reporter: &Reporter) {
+        let why = "it is bound to this machine's own address, which no router reaches";
+        let next = "listen on another one with --listen, or leave --map-port out";
+        self.say_refused((why, next), reporter);
+    }
+
+    /// Says why there is no port, and what helps.
+    fn say_refused(self, (why, next): (&str, &str), reporter: &Reporter) {
+        let (name, protocol) = (self.name(), self.protocol.word());
+        let fact = json!({ "event": "no_port", "protocol": protocol, "why": why });
+        reporter.tell(&fact, &format!("our {name} is not forwarded: {why}; {next}"));
+    }
+
     /// As protocols of routers say it.
     fn seconds(self) -> u32 {
         u32::try_from(self.lease.as_secs()).unwrap_or(u32::MAX).max(1)
@@ -226,5 +241,22 @@ impl PortProtocol {
             Self::Tcp => "tcp",
             Self::Udp => "udp",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_router_forwards_to_an_address_of_the_network() {
+        let found = |texts: &[&str]| {
+            let addrs: Vec<SocketAddr> = texts.iter().map(|text| text.parse().unwrap()).collect();
+            reachable(&addrs).map(|at| at.to_string())
+        };
+        assert_eq!(found(&["127.0.0.1:1", "[::1]:1", "[::ffff:127.0.0.1]:1"]), None);
+        assert_eq!(found(&["127.0.0.1:1", "10.0.0.7:2"]).as_deref(), Some("10.0.0.7:2"));
+        assert_eq!(found(&["[fd00::1]:1", "0.0.0.0:2"]).as_deref(), Some("0.0.0.0:2"));
+        assert_eq!(found(&["127.0.0.1:1", "[::]:2"]).as_deref(), Some("[::]:2"));
     }
 }
