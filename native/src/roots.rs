@@ -34,6 +34,13 @@ pub(crate) enum TrustError {
     Name(Arc<rustls::pki_types::InvalidDnsNameError>),
 }
 
+impl TrustError {
+    /// True when the file that the user named is at fault.
+    pub(crate) const fn is_of_file(&self) -> bool {
+        matches!(self, Self::Pem { .. } | Self::Certificate { .. } | Self::Empty(_))
+    }
+}
+
 /// How we speak TLS with servers: trusting the certificates in a PEM file, or
 /// those of the system.
 ///

@@ -32,7 +32,7 @@ use crate::clock::Clock;
 use crate::counters::Counters;
 use crate::error::{RunError, ShareError, StoreFailure};
 use crate::library::{LibraryRequest, LibraryStatus, OutcomeSender, ShareOutcome};
-use crate::net::{ConnectionEntry, Credentials, Pages, Relayed, SourceNames, Trust};
+use crate::net::{ConnectionEntry, Credentials, Distrust, Pages, Relayed, SourceNames, Trust};
 use crate::store::SiteStanding;
 use crate::tape::{Joined, LineMemory};
 
@@ -497,7 +497,7 @@ impl Handle {
 
     /// Waits until the server of an `https://` URL fails to prove its identity,
     /// and says which one and why.
-    pub async fn distrust(&self) -> String {
+    pub async fn distrust(&self) -> Distrust {
         self.shared.trust.refused().await
     }
 
@@ -522,7 +522,7 @@ impl Handle {
     /// Why the server of an `https://` URL, given as `HOST` or `HOST:PORT`, failed
     /// to prove its identity, if it did.
     #[must_use]
-    pub fn distrusts(&self, host: &str) -> Option<String> {
+    pub fn distrusts(&self, host: &str) -> Option<Distrust> {
         self.shared.trust.refusal(host)
     }
 

@@ -7,6 +7,7 @@ mod arrive;
 pub(crate) mod caches;
 mod code;
 mod conn;
+mod distrust;
 mod identity;
 mod limits;
 pub(crate) mod listen;
@@ -30,6 +31,7 @@ use servent_core::id::ConnId;
 use servent_core::node::Input;
 
 pub(crate) use self::alarm::Alarm;
+pub use self::distrust::{Distrust, DistrustKind};
 pub use self::identity::{Identity, IdentityError};
 pub use self::limits::{Descriptors, LAB_CONNECTIONS, LAB_WAITING, raise_descriptors};
 pub(crate) use self::listen::{Admission, ConnectionEntry};

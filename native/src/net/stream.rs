@@ -17,9 +17,11 @@ use rustls::{Connection, ServerConnection};
 use tokio::net::TcpStream;
 
 use super::ProxyAccess;
+use super::distrust::{DistrustKind, in_words};
 use super::identity::Identity;
 use super::trust::Trust;
 use super::websocket::{Frames, OURS, WebSocket};
+use crate::roots::TrustError;
 
 /// How such a request goes on behind its method.
 const SECURE: &[u8] = b"https://";
@@ -139,10 +141,7 @@ impl Stream {
         let host = str::from_utf8(&rest[..end]).map_err(|_| io::ErrorKind::InvalidInput)?;
         match &self.secure {
             None => {
-                let tls = self
-                    .trust
-                    .speak_with(host)
-                    .map_err(|why| self.refuse(host, &why.to_string()))?;
+                let tls = self.trust.speak_with(host).map_err(|why| self.refuse(host, &why))?;
                 let (host, tls) = (Some(host.to_owned()), tls.into());
                 self.secure =
                     Some(Box::new(Mutex::new(Secure { host, tls, ended: false, begun: true })));
@@ -154,8 +153,9 @@ impl Stream {
         Ok([method, slash, &rest[end..]].concat())
     }
 
-    fn refuse(&self, host: &str, why: &str) -> io::Error {
-        self.trust.refuse(host, why);
+    fn refuse(&self, host: &str, why: &TrustError) -> io::Error {
+        let kind = if why.is_of_file() { DistrustKind::File } else { DistrustKind::Other };
+        self.trust.refuse(host, (&why.to_string(), kind));
         io::ErrorKind::ConnectionAborted.into()
     }
 
@@ -202,8 +202,12 @@ impl Stream {
             let inner = why.get_ref().and_then(|why| why.downcast_ref::<rustls::Error>());
             let plain = matches!(inner, Some(rustls::Error::InvalidMessage(_)));
             let plain = plain && secure.tls.is_handshaking();
-            let why = if plain { PLAIN.to_owned() } else { why.to_string() };
-            self.trust.refuse(host, &why);
+            let (why, kind) = match inner {
+                _ if plain => (PLAIN.to_owned(), DistrustKind::Plain),
+                Some(inner) => in_words(inner),
+                None => (why.to_string(), DistrustKind::Other),
+            };
+            self.trust.refuse(host, (&why, kind));
         }
         read
     }

@@ -10,6 +10,7 @@ use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection};
 use tokio::sync::watch;
 
+use super::distrust::{Distrust, DistrustKind};
 use super::{Credentials, Proxies};
 use crate::pins::{CertificatePin, SeenPins};
 use crate::roots::{self, TrustError};
@@ -37,7 +38,7 @@ pub(crate) struct Trust {
     /// The file of those that are learned while we run.
     kept: Option<PathBuf>,
     /// The servers that were not trusted, by host, and why.
-    refused: watch::Sender<BTreeMap<String, String>>,
+    refused: watch::Sender<BTreeMap<String, Distrust>>,
 }
 
 impl Trust {
@@ -125,30 +126,30 @@ impl Trust {
     }
 
     /// A server is not trusted.
-    pub(super) fn refuse(&self, host: &str, why: &str) {
+    pub(super) fn refuse(&self, host: &str, (why, kind): (&str, DistrustKind)) {
         self.refused.send_modify(|refused| {
             if refused.len() < DISTRUSTED {
                 let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
                 let shown = seen.get(name_of(host)).copied();
                 drop(seen);
-                let why = match shown {
+                let what = match shown {
                     Some(pin) if self.pins.is_empty() => format!("{why}; it shows {pin}"),
                     Some(pin) => format!("it shows {pin}, which is not what --pin names"),
                     None => why.to_owned(),
                 };
-                let why = format!("{host} is not to be trusted: {why}");
-                refused.insert(host.to_owned(), why);
+                let what = format!("{host} is not to be trusted: {what}");
+                refused.insert(host.to_owned(), Distrust { what, kind });
             }
         });
     }
 
     /// Why a server is not trusted, if it is not.
-    pub(crate) fn refusal(&self, host: &str) -> Option<String> {
+    pub(crate) fn refusal(&self, host: &str) -> Option<Distrust> {
         self.refused.borrow().get(host).cloned()
     }
 
     /// Waits until a server is not trusted, and says why.
-    pub(crate) async fn refused(&self) -> String {
+    pub(crate) async fn refused(&self) -> Distrust {
         let mut refused = self.refused.subscribe();
         let refused = refused.wait_for(|refused| !refused.is_empty()).await;
         match refused.ok().and_then(|refused| refused.values().next().cloned()) {

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use serde_json::json;
 use servent::driver::Handle;
+use servent::{Distrust, DistrustKind};
 use servent_core::fetch::{self, FetchFailure, SourceTrouble};
 use servent_core::id::FetchId;
 use servent_core::node::{FetchView, StoreError};
@@ -271,18 +272,24 @@ pub(super) fn of_another(name: &str, other: &FetchView) -> Failure {
 }
 
 /// A server could not prove its identity.
-pub(super) fn distrusted(why: String) -> Failure {
-    let plain = why.ends_with("without TLS");
-    let exit = match plain {
-        true => Exit::Network,
-        false if why.contains(": cannot read ") => Exit::Disk,
-        false => Exit::Unverified,
+pub(super) fn distrusted(Distrust { what, kind }: Distrust) -> Failure {
+    let (exit, next) = match kind {
+        DistrustKind::Plain => (Exit::Network, "if that is right, its address begins with http://"),
+        DistrustKind::File => (Exit::Disk, "check the file of --ca-file"),
+        DistrustKind::Name => (
+            Exit::Unverified,
+            "ask for it by a name of its certificate; if you know that certificate, name it with --pin",
+        ),
+        DistrustKind::Ended | DistrustKind::Early => (
+            Exit::Unverified,
+            "if the clock of this machine is right, its owner has to renew the certificate; if you know that certificate, name it with --pin",
+        ),
+        DistrustKind::Unknown | DistrustKind::Other => (
+            Exit::Unverified,
+            "if you know that certificate, name it with --pin, or with --ca-file the one it is vouched for by",
+        ),
     };
-    let failure = Failure::new(exit, why);
-    if plain {
-        return failure.next("if that is right, its address begins with http://");
-    }
-    failure.next("if you know that certificate, name it with --pin, or with --ca-file the one it is vouched for by")
+    Failure::new(exit, what).next(next)
 }
 
 /// A disk error, and the file it is about.
