@@ -3,7 +3,10 @@
 use crate::node_support;
 
 use node_support::{CHANGED, Host, config, get, header, status};
-use servent_core::node::{Config, ConnInput, DiskInput, Input, NodeLimit, RestoredNode};
+use servent_core::id::ConnId;
+use servent_core::node::{
+    Config, ConnInput, DiskInput, HttpCommand, Input, NodeCommand, NodeLimit, RestoredNode,
+};
 use servent_core::time::Duration;
 
 fn head_request(target: &str, extra: &str) -> String {
@@ -479,4 +482,45 @@ fn names_that_the_owner_gave_are_answered() {
         let reply = host.say(conn, &format!("HEAD / HTTP/1.1\r\nHost: {name}\r\n\r\n"));
         assert_eq!(status(&reply), wanted, "{name}: {reply}");
     }
+}
+
+#[test]
+fn names_that_the_host_learns_later_are_its_own() {
+    let mut host = Host::new(config(), &[1_000]);
+    let asked = |host: &mut Host, name: &str| {
+        let conn = host.accept("9.9.9.9:1");
+        status(&host.say(conn, &format!("GET / HTTP/1.1\r\nHost: {name}\r\n\r\n")))
+    };
+    assert_eq!(asked(&mut host, "files.example.org"), 421);
+    let hosts = |names: &[&str]| {
+        let hosts = names.iter().map(|name| (*name).to_owned()).collect();
+        Input::Command(NodeCommand::Http(HttpCommand::Hosts { hosts }))
+    };
+    host.input(hosts(&["files.example.org", "*.example.net"]));
+    assert_eq!(asked(&mut host, "files.example.org"), 200);
+    assert_eq!(asked(&mut host, "a.example.net:6346"), 200);
+    host.input(hosts(&["other.example.org"]));
+    assert_eq!(asked(&mut host, "files.example.org"), 421, "the last command counts");
+}
+
+#[test]
+fn the_files_that_requests_name_are_known_before_they_are_answered() {
+    let mut host = Host::new(config(), &[1_000, 2_000]);
+    let conn = host.accept("9.9.9.9:1");
+    let get = |target: &str| format!("GET {target} HTTP/1.1\r\nHost: x\r\n\r\n");
+    let named = |host: &Host, text: &str| -> Vec<u32> {
+        host.node.files_named(conn, text.as_bytes()).iter().map(|index| index.0).collect()
+    };
+    assert_eq!(named(&host, &get("/get/1/file%201.bin")), [1]);
+    assert_eq!(named(&host, &get("/file%200.bin")), [0]);
+    assert_eq!(named(&host, &[get("/file%200.bin"), get("/"), get("/get/1/x")].concat()), [0, 1]);
+    for none in ["", "GET /get/1/f", &get("/none"), &get("/?list"), "\r\n\r\n"] {
+        assert_eq!(named(&host, none), [0; 0], "{none}");
+    }
+    // What has come before of a head belongs to it.
+    let text = get("/get/1/file%201.bin");
+    let (first, rest) = text.split_at(10);
+    assert_eq!(host.say(conn, first), "");
+    assert_eq!(named(&host, rest), [1]);
+    assert_eq!(host.node.files_named(ConnId(999), text.as_bytes()), []);
 }

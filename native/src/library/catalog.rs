@@ -287,7 +287,8 @@ impl Library {
         });
         let done = std::mem::take(&mut self.hashing);
         let same = self.shared.get(path).is_some_and(|now| Arc::ptr_eq(now, &old));
-        let Some((sha1, tree)) = hashes.ok().flatten().filter(|_| same && old.is_open(&file)) else {
+        let Some((sha1, tree)) = hashes.ok().flatten().filter(|_| same && old.is_open(&file))
+        else {
             self.lock_status().hashed_bytes -= done;
             return None;
         };

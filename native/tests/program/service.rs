@@ -85,10 +85,11 @@ fn a_service_reads_again_what_can_change_and_says_what_needs_a_restart() {
     assert_eq!(running.end().code(), Some(0));
 }
 
-/// A certificate for 127.0.0.1 that ends in so many days, and its key.
-fn pair(days: u64) -> (String, String) {
+/// A certificate for 127.0.0.1 and a name that ends in so many days, and its key.
+fn pair(days: u64, name: &str) -> (String, String) {
     let own = rcgen::KeyPair::generate().unwrap();
-    let mut about = rcgen::CertificateParams::new(["127.0.0.1".to_owned()]).unwrap();
+    let names = ["127.0.0.1", name].map(str::to_owned);
+    let mut about = rcgen::CertificateParams::new(names).unwrap();
     let now = servent::Clock::new().now().as_micros() / 1_000_000;
     let length = std::time::Duration::from_secs(now + days * 86_400);
     about.not_after = rcgen::date_time_ymd(1970, 1, 1) + length;
@@ -99,7 +100,7 @@ fn pair(days: u64) -> (String, String) {
 fn a_renewed_certificate_is_served_and_a_broken_one_leaves_the_old() {
     let place = Place::new();
     place.share("film", 1_000);
-    let (old, new) = (pair(10), pair(90));
+    let (old, new) = (pair(10, "old.example"), pair(90, "new.example"));
     let put = |name: &str, text: &str| std::fs::write(place.path(name), text).unwrap();
     put("cert.pem", &old.0);
     put("key.pem", &old.1);
@@ -118,6 +119,13 @@ fn a_renewed_certificate_is_served_and_a_broken_one_leaves_the_old() {
         curl.arg(place.path(cert)).arg(&url).status().unwrap().success()
     };
     assert!(trusts("old.pem") && !trusts("new.pem"));
+    let by_name = |name: &str| {
+        let mut curl = Command::new("curl");
+        curl.args(["-sSk", "--max-time", "60", "-o", "/dev/null", "-w", "%{http_code}"]);
+        let output = curl.args(["-H", &format!("Host: {name}")]).arg(&url).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert_eq!((by_name("old.example"), by_name("new.example")), ("200".into(), "421".into()));
     let status = place.run(&["status", "--state", "state"]).stdout;
     let status = String::from_utf8(status).unwrap();
     assert!(status.contains("the certificate ends in 9 days"), "{status}");
@@ -134,6 +142,7 @@ fn a_renewed_certificate_is_served_and_a_broken_one_leaves_the_old() {
     // It may have been found before, as it is looked at without a signal, too.
     running.event("reloaded");
     assert!(trusts("new.pem") && !trusts("old.pem"));
+    assert_eq!(by_name("new.example"), "200", "its names are those of the new one");
 }
 
 #[test]

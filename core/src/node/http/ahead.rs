@@ -24,7 +24,8 @@ impl Node {
             false => Cow::Owned([&state.unread, data].concat()),
         };
         let (mut rest, mut files) = (&*bytes, Vec::new());
-        while files.len() <= self.config.limits.pipeline
+        let most = self.config.limits.pipeline as usize;
+        while files.len() <= most
             && let Ok(Some((head, used))) = RequestHead::parse(rest, &self.config.limits.head())
         {
             rest = &rest[used..];

@@ -249,7 +249,7 @@ impl Http {
         if !head.names_one_host() || head.headers.get("Content-Range").is_some() {
             return Err(UploadRefusal::new(BAD, "Only whole files are taken."));
         }
-        if pages::is_by_another_name(head, &cx.config.hosts) {
+        if pages::is_by_another_name(head, [&cx.config.hosts, &self.hosts]) {
             return Err(UploadRefusal::new(MISDIRECTED, OTHER_NAME.trim_ascii_end()));
         }
         if pages::is_of_another_origin(&head.headers) {

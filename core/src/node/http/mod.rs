@@ -80,6 +80,8 @@ pub(super) struct Http {
     /// Pushes that the overlay is passing on, and how their replies are written.
     pushes: BTreeMap<ConnId, Form>,
     guard: Guard,
+    /// Names by which browsers may know us, besides those of the configuration.
+    hosts: Vec<String>,
     folders: NamedFolders,
     /// Nothing can be saved now, so nothing can be promised.
     mute: bool,
@@ -140,6 +142,7 @@ impl Service for Http {
             HttpCommand::Slots { slots } => self.feed(cx, server::Input::Slots(slots)),
             HttpCommand::Policy { policy } => self.feed(cx, server::Input::Policy(policy)),
             HttpCommand::CheckAgain => self.guard.check_again(),
+            HttpCommand::Hosts { hosts } => self.hosts = hosts,
         }
     }
 
@@ -213,6 +216,7 @@ impl Http {
             hammering: None,
             pushes: BTreeMap::new(),
             guard: Guard::default(),
+            hosts: Vec::new(),
             folders: NamedFolders::default(),
             inbox: Inbox::default(),
             mute: false,

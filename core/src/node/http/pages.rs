@@ -49,12 +49,12 @@ fn names_another_origin(headers: &Headers) -> bool {
 /// may have been pointed to us, so that a page of its owner reads what only those
 /// near us can (DNS rebinding). What the request says of its program is the
 /// page's choice, so only the host decides.
-pub(super) fn is_by_another_name(head: &RequestHead, hosts: &[String]) -> bool {
+pub(super) fn is_by_another_name(head: &RequestHead, hosts: [&[String]; 2]) -> bool {
     let mut named = head.headers.all("Host").chain(authority(&head.target));
     named.any(|host| !is_ours(host.trim_ascii(), hosts))
 }
 
-fn is_ours(host: &str, hosts: &[String]) -> bool {
+fn is_ours(host: &str, hosts: [&[String]; 2]) -> bool {
     let name = match host.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) => name,
         _ => host,
@@ -66,7 +66,8 @@ fn is_ours(host: &str, hosts: &[String]) -> bool {
         Some(v6) => v6.parse::<Ipv6Addr>().is_ok(),
         None => name.parse::<IpAddr>().is_ok(),
     };
-    is_address || is_of_home(name) || hosts.iter().any(|ours| covers(ours, name))
+    let mut hosts = hosts.into_iter().flatten();
+    is_address || is_of_home(name) || hosts.any(|ours| covers(ours, name))
 }
 
 /// A name as the owner gave it, or as a certificate does: `*.` stands for one label.
@@ -156,7 +157,7 @@ mod tests {
         let hosts: Vec<String> = ["files.example.org".to_string()].into();
         let other = |host: &str, agent: &str| {
             let head = head(&format!("Host: {host}\r\nUser-Agent: {agent}\r\n"));
-            is_by_another_name(&head, &hosts)
+            is_by_another_name(&head, [&hosts, &[]])
         };
         for agent in ["Mozilla/5.0 (X11)", "curl/8.0", ""] {
             for host in [

@@ -61,7 +61,7 @@ impl Http {
         }
         let dialect = headers::spoken(&head.headers);
         let form = Form::for_request(head, dialect);
-        if let Some((status, no)) = no_person(cx, conn, head) {
+        if let Some((status, no)) = self.no_person(cx, conn, head) {
             if !self.refuse_over_rate(cx, conn, form) {
                 self.say(cx, conn, writer.in_short(status, no, Form::CLOSE));
             }
@@ -121,6 +121,25 @@ impl Http {
             }
         };
         self.say(cx, conn, reply);
+    }
+
+    /// Why a request is refused that a web page may have caused, if it is.
+    fn no_person(
+        &self,
+        cx: &NodeCx<'_>,
+        conn: ConnId,
+        head: &RequestHead,
+    ) -> Option<((u16, &'static str), &'static str)> {
+        // On a connection that we opened, no client found us by a name.
+        let called = !conn.is_inbound();
+        if pages::is_of_another_page(&head.headers) {
+            let text = "A page elsewhere asked for this. Follow its link, or open the address by itself.\n";
+            Some((FORBIDDEN, text))
+        } else if !called && pages::is_by_another_name(head, [&cx.config.hosts, &self.hosts]) {
+            Some((MISDIRECTED, OTHER_NAME))
+        } else {
+            None
+        }
     }
 
     /// The file that a request names: by its number, its hash or its path.
@@ -527,25 +546,6 @@ const FORBIDDEN: (u16, &str) = (403, "Forbidden");
 pub(super) const MISDIRECTED: (u16, &str) = (421, "Misdirected Request");
 /// What is said of that.
 pub(super) const OTHER_NAME: &str = "This servent does not know itself by that name. Use its IP address, or have its owner start it with --name.\n";
-
-/// Why a request is refused that a web page may have caused, if it is.
-fn no_person(
-    cx: &NodeCx<'_>,
-    conn: ConnId,
-    head: &RequestHead,
-) -> Option<((u16, &'static str), &'static str)> {
-    // On a connection that we opened, no client found us by a name.
-    let called = !conn.is_inbound();
-    if pages::is_of_another_page(&head.headers) {
-        let text =
-            "A page elsewhere asked for this. Follow its link, or open the address by itself.\n";
-        Some((FORBIDDEN, text))
-    } else if !called && pages::is_by_another_name(head, &cx.config.hosts) {
-        Some((MISDIRECTED, OTHER_NAME))
-    } else {
-        None
-    }
-}
 
 /// Whether a file has the content the request names. `None` when it names none,
 /// or when the content of the file is not known yet.

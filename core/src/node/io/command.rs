@@ -93,6 +93,9 @@ pub enum HttpCommand {
     Policy { policy: QueuePolicy },
     /// The host has another password: credentials that were good are checked again.
     CheckAgain,
+    /// Browsers may know us by these names too, instead of those of the last such
+    /// command.
+    Hosts { hosts: Vec<String> },
 }
 
 /// What a user can command about the overlay.

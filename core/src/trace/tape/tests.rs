@@ -176,7 +176,8 @@ fn next_http_command(command: &HttpCommand) -> Option<HttpCommand> {
         C::Giv { .. } => C::Slots { slots: 4 },
         C::Slots { .. } => C::Policy { policy: QueuePolicy::Adaptive },
         C::Policy { .. } => C::CheckAgain,
-        C::CheckAgain => return None,
+        C::CheckAgain => C::Hosts { hosts: alloc::vec!["files.example.org".into()] },
+        C::Hosts { .. } => return None,
     })
 }
 

@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use servent::driver::Handle;
+use servent::error::RunError;
 use servent::{Clock, Identity};
+use servent_core::node::{HttpCommand, NodeCommand};
 use servent_core::time::{self, Instant};
 use servent_core::wire::http::HttpDate;
 
@@ -18,7 +21,7 @@ const DAY: u64 = 24 * 3_600;
 
 /// Serves to new connections what the files of the identity are, and says when that
 /// changes, or cannot.
-pub(crate) async fn follow(identity: Identity, voice: Voice) {
+pub(crate) async fn follow(identity: Identity, handle: Handle, voice: Voice) {
     let (mut broken, mut told_of_end) = (String::new(), None);
     let mut tick = tokio::time::interval(LOOK);
     loop {
@@ -27,6 +30,9 @@ pub(crate) async fn follow(identity: Identity, voice: Voice) {
         let said = match renewed {
             Ok(true) => {
                 broken.clear();
+                if tell_names(&identity, &handle).await.is_err() {
+                    return; // It has ended.
+                }
                 Some(renewal(&identity))
             }
             // Half of a pair may be written by now: it is looked at again.
@@ -47,6 +53,12 @@ pub(crate) async fn follow(identity: Identity, voice: Voice) {
         // A closed pipe does not stop the servent.
         let _ = told(voice, &fact, &text);
     }
+}
+
+/// The names of a certificate are names that the owner gave: requests for them are answered.
+pub(crate) async fn tell_names(identity: &Identity, handle: &Handle) -> Result<(), RunError> {
+    let hosts = HttpCommand::Hosts { hosts: identity.names() };
+    handle.command(NodeCommand::Http(hosts)).await
 }
 
 /// Another certificate is served.

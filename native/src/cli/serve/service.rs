@@ -12,6 +12,7 @@ use servent::sys::{Hangups, ServiceManager};
 use servent_core::node::{HttpCommand, NodeCommand};
 use tokio::task::JoinSet;
 
+use super::certificate;
 use super::private::password;
 use super::share::{Sharing, told};
 use crate::config::{Config, Settings};
@@ -93,7 +94,10 @@ impl<'a> Service<'a> {
         restart.retain(|key| !TAKEN.contains(&&**key));
         if let Some(identity) = handle.identity() {
             match identity.renew() {
-                Ok(true) => taken.push("tls_cert".into()),
+                Ok(true) => {
+                    certificate::tell_names(identity, handle).await?;
+                    taken.push("tls_cert".into());
+                }
                 Ok(false) => {}
                 Err(why) => missing.push(format!("{why}; the old one is served")),
             }
