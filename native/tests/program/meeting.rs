@@ -58,8 +58,80 @@ fn a_servent_that_meets_no_other_is_told_why_and_what_would_help() {
     complains(&run(&send, CODE), 3, "no meeting place answers at 127.0.0.1:1");
     complains(&run(&send, "ocean-pepper-sea"), 2, "too short for a meeting place");
     let (_place, via) = meeting_place(&at, &[]);
-    complains(&run(&["send", "--via", &via, "song.ogg"], CODE), 3, "the receiver has not come");
+    complains(
+        &run(&["send", "--via", &via, "song.ogg"], CODE),
+        3,
+        "no receiver waits with this code at the meeting place",
+    );
     complains(&run(&["send", "--meet", "song.ogg"], CODE), 2, "--meet needs the setting `via`");
+}
+
+/// Runs a command with a code of its own in the environment.
+fn with_code(at: &Place, words: &[&str], code: &str) -> Running {
+    let mut command = at.servent(words);
+    command.env("SERVENT_CODE", code);
+    Running::start(command)
+}
+
+#[test]
+fn a_seat_at_the_place_is_free_again_when_its_program_was_stopped() {
+    let at = Place::new();
+    let (_place, via) = meeting_place(&at, &[]);
+    at.share("song.ogg", 1_000);
+    let share = ["share", "shared", "--listen", "127.0.0.1:0", "--lab", "off", "--json"];
+    let set = format!("meet={via}");
+    let share = [&share[..], &["--set", &set]].concat();
+    for n in 0..3 {
+        let state = format!("state{n}");
+        let mut sharing = with_code(&at, &[&share[..], &["--state", &state]].concat(), CODE);
+        let seated = sharing.event_of(&["at_place", "unmet"]);
+        assert_eq!(seated["event"], "at_place", "run {n}: {seated}");
+        sharing.signal("TERM");
+        assert_eq!(sharing.end().code(), Some(0));
+    }
+    // The other seat: a sender that has waited for its receiver.
+    std::fs::write(at.path("song.ogg"), "words").unwrap();
+    for n in 0..3 {
+        let send = ["send", "--via", &via, "song.ogg", "--wait", "--json"];
+        let mut sender = with_code(&at, &send, CODE);
+        let said = sender.event_of(&["waiting", "failed"]);
+        assert_eq!(said["why"], "the receiver is not there yet", "run {n}: {said}");
+        sender.signal("INT");
+        assert_eq!(sender.end().code(), Some(130));
+    }
+}
+
+#[test]
+fn a_link_with_a_wrong_code_is_named_within_seconds() {
+    let at = Place::new();
+    let (_place, via) = meeting_place(&at, &[]);
+    let link = format!("meet://{CODE}@{via}/song.ogg");
+    let clock = servent::Clock::new();
+    let begun = clock.now();
+    let output = at.run(&["get", &link]);
+    let took = clock.now().since(begun).as_secs();
+    let wanted = format!("no servent waits with this code at the meeting place {via}");
+    complains(&output, 3, &wanted);
+    assert!(took < 6, "{took} s");
+}
+
+#[test]
+fn a_port_that_no_router_can_forward_is_said_in_one_sentence() {
+    let at = Place::new();
+    at.share("song.ogg", 1_000);
+    let share = ["share", "shared", "--map-port", "--lab", "off", "--json", "--state", "state"];
+    let listen = ["--listen", "127.0.0.1:0"];
+    let mut sharing = Running::start(at.servent(&[&share[..], &listen].concat()));
+    let said = sharing.event("no_port");
+    assert_eq!(said["protocol"], "tcp", "{said}");
+    assert!(said["why"].as_str().unwrap().contains("this machine's own address"), "{said}");
+    sharing.signal("INT");
+    assert_eq!(sharing.end().code(), Some(0));
+    let (_place, via) = meeting_place(&at, &[]);
+    let receive = ["receive", "--via", &via, "--map-port", "-o", "in/", "--yes", "--json"];
+    let mut receiver = with_code(&at, &[&receive[..], &listen].concat(), CODE);
+    assert_eq!(receiver.event("no_port")["protocol"], "udp");
+    receiver.event("at_place");
 }
 
 #[test]

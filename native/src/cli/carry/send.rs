@@ -327,10 +327,7 @@ impl RunningSend<'_> {
         announces: bool,
         signals: &mut Signals,
     ) -> Result<(), SendTrouble> {
-        let (endpoint, peer, news) = tokio::select! {
-            reached = self.reach() => reached?,
-            () = signals.first() => return Err(stopped(title).into()),
-        };
+        let (endpoint, peer, news) = self.reach(title, signals).await?;
         let connection =
             endpoint.connect(peer).map_err(|e| Failure::new(Exit::Network, e.to_string()))?;
         let sender = TransferSender::over(connection).limited(self.rate.clone());
@@ -363,26 +360,41 @@ impl RunningSend<'_> {
     }
 
     /// Finds the receiver, and binds a socket for it.
-    async fn reach(&self) -> Result<(Endpoint, SocketAddr, Option<MeetNews>), SendTrouble> {
+    async fn reach(
+        &self,
+        title: &str,
+        signals: &mut Signals,
+    ) -> Result<(Endpoint, SocketAddr, Option<MeetNews>), SendTrouble> {
         let Some(via) = &self.via else {
-            let peer = match self.near {
-                Some(secret) => {
-                    near::find(secret).await.map_err(|why| SendTrouble::Away(why, false))?
-                }
-                None => resolve(self.to, &self.options).await?,
+            let peer = tokio::select! {
+                peer = self.find() => peer?,
+                () = signals.first() => return Err(stopped(title).into()),
             };
             let options = enlarged(self.options.clone(), peer);
             return Ok((bind_for(peer, self.from, options).await?, peer, None));
         };
         let elsewhere = (Ipv4Addr::UNSPECIFIED, 0).into(); // Not on this machine.
         let endpoint = bind_any(self.from, enlarged(self.options.clone(), elsewhere)).await?;
-        let found = via.call(&endpoint, self.patience.to_come, self.reporter).await;
+        let found = tokio::select! {
+            found = via.call(&endpoint, self.patience.to_come, self.reporter) => {
+                found.map_err(|failure| SendTrouble::Away(failure, false))
+            }
+            () = signals.first() => Err(stopped(title).into()),
+        };
         match found {
             Ok(FoundPeer { peer, news, .. }) => Ok((endpoint, peer, Some(news))),
-            Err(failure) => {
+            Err(trouble) => {
                 leave(endpoint, AGAIN_AFTER).await;
-                Err(SendTrouble::Away(failure, false))
+                Err(trouble)
             }
+        }
+    }
+
+    /// The address of a receiver that no meeting place is needed for.
+    async fn find(&self) -> Result<SocketAddr, SendTrouble> {
+        match self.near {
+            Some(secret) => near::find(secret).await.map_err(|why| SendTrouble::Away(why, false)),
+            None => Ok(resolve(self.to, &self.options).await?),
         }
     }
 

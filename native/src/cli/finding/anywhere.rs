@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::FutureExt as _;
 use serde_json::json;
 use servent::driver::Handle;
 use servent::sys::OwnerOnly as _;
@@ -15,7 +16,8 @@ use servent::unicast::{Endpoint, EndpointOptions, MeetingSecret};
 use servent_core::meet::door_address;
 use servent_core::node::{NodeCommand, OverlayCommand};
 use tokio::net::TcpStream;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, oneshot};
+use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::via::{FoundPeer, ViaPlace, addresses, bind_any, leave, split};
@@ -38,6 +40,8 @@ const HELLO: Duration = Duration::from_secs(10);
 const TURN: Duration = Duration::from_secs(8);
 /// The pause after a place did not answer; it doubles up to the second.
 const AGAIN: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(60));
+/// How long a task may take to see that it is to end.
+const LEAVE: Duration = Duration::from_millis(500);
 /// How long a visitor that is gone may take to acknowledge that.
 const GOODBYE: Duration = Duration::from_secs(2);
 
@@ -88,16 +92,49 @@ fn code_in(state: &Path) -> Result<TransferCode, Failure> {
     }
 }
 
-/// Lets others find us as long as it is polled.
-pub(crate) async fn meet(name: String, state: PathBuf, handle: Handle, voice: Voice) {
+/// A servent that others find through a meeting place.
+pub(crate) struct MetServent {
+    end: oneshot::Sender<()>,
+    task: JoinHandle<()>,
+}
+
+impl MetServent {
+    /// Lets others find us, if the settings name a place.
+    pub(crate) fn begin(settings: &Settings, handle: &Handle, voice: Voice) -> Option<Self> {
+        let at = (settings.meet.clone()?, settings.state.clone());
+        let (end, ended) = oneshot::channel();
+        Some(Self { end, task: tokio::spawn(meet(at, handle.clone(), voice, ended)) })
+    }
+
+    /// Leaves its seat at the place: the next servent with this code need not wait until
+    /// it is forgotten.
+    pub(crate) async fn leave(met: Option<Self>) {
+        let Some(Self { end, task }) = met else { return };
+        drop(end);
+        let _ = timeout(GOODBYE + LEAVE, task).await; // It ends with us.
+    }
+}
+
+/// Lets others find us until the other end of `end` is dropped.
+async fn meet(
+    (name, state): (String, PathBuf),
+    handle: Handle,
+    voice: Voice,
+    end: oneshot::Receiver<()>,
+) {
+    let end = end.shared();
     let reporter = Reporter::new(voice, false);
     let visitors = Arc::new(Semaphore::new(VISITORS));
     let (mut door, mut pause, mut known) = (None, AGAIN.0, false);
     loop {
         known = known || tell_overlay((&name, &state), &handle).await.is_ok();
         let Ok(seat) = Arc::clone(&visitors).acquire_owned().await else { return };
-        match next((&name, &state), &mut door, &reporter).await {
-            Ok((visit, secret)) => {
+        if end.peek().is_some() {
+            return;
+        }
+        match next((&name, &state), &mut door, (&reporter, end.clone())).await {
+            Ok(None) => return,
+            Ok(Some((visit, secret))) => {
                 pause = AGAIN.0;
                 let turn = Instant::now() + TURN;
                 let handle = handle.clone();
@@ -105,12 +142,18 @@ pub(crate) async fn meet(name: String, state: PathBuf, handle: Handle, voice: Vo
                     visitor(visit, &secret, &handle).await;
                     drop(seat);
                 });
-                sleep_until(turn).await;
+                tokio::select! {
+                    () = sleep_until(turn) => {}
+                    _ = end.clone() => {}
+                }
             }
             Err(failure) => {
                 let fact = json!({ "event": "unmet", "why": failure.what });
                 reporter.tell(&fact, &failure.to_string());
-                sleep(pause).await;
+                tokio::select! {
+                    () = sleep(pause) => {}
+                    _ = end.clone() => {}
+                }
                 pause = (pause * 2).min(AGAIN.1);
             }
         }
@@ -138,12 +181,12 @@ type MeetingDoor = (Arc<SecretDoor>, MeetingSecret);
 /// addresses.
 type FoundVisitor = (Endpoint, FoundPeer);
 
-/// Waits for the next visitor. The code is read once.
+/// Waits for the next visitor, or the end. The code is read once.
 async fn next(
     (name, state): (&str, &Path),
     door: &mut Option<MeetingDoor>,
-    reporter: &Reporter,
-) -> Result<(FoundVisitor, Arc<SecretDoor>), Failure> {
+    (reporter, end): (&Reporter, impl Future),
+) -> Result<Option<(FoundVisitor, Arc<SecretDoor>)>, Failure> {
     let (secret, meeting) = match door {
         Some(door) => door.clone(),
         None => {
@@ -154,8 +197,15 @@ async fn next(
     let place = ViaPlace::find(name, meeting).await?;
     let endpoint = bind_any(None, EndpointOptions::default()).await?;
     let waits = || reporter.fact(&json!({ "event": "at_place", "place": name }));
-    match place.one_caller(&endpoint, (waits, reporter)).await {
-        Ok(found) => Ok(((endpoint, found), secret)),
+    let caller = tokio::select! {
+        caller = place.one_caller(&endpoint, (waits, reporter)) => caller,
+        _ = end => {
+            leave(endpoint, GOODBYE).await;
+            return Ok(None);
+        }
+    };
+    match caller {
+        Ok(found) => Ok(Some(((endpoint, found), secret))),
         Err(failure) => {
             let _ = endpoint.shutdown_within(GOODBYE).await; // It has nothing to say.
             Err(failure)

@@ -22,7 +22,8 @@ use crate::cli::carry::unicast::bind;
 use crate::exit::{Exit, Failure, error_text};
 use crate::progress::Reporter;
 
-/// How long a receiver that is not there yet may take, unless asked to wait longer.
+/// How long the other side may take to come that is not there yet, unless asked to wait
+/// longer.
 const ABSENT: Duration = Duration::from_secs(4);
 /// How long after a meeting its news still comes: all knocks, and a little more.
 const NEWS: Duration = Duration::from_secs(6);
@@ -193,7 +194,7 @@ impl ViaPlace {
     }
 
     /// Finds the listener, for a caller. `patience`: how long the listener may take
-    /// to come; `None`: as long as it takes.
+    /// to come, or where callers come in turn, the turn; `None`: as long as it takes.
     pub(crate) async fn call(
         &self,
         endpoint: &Endpoint,
@@ -203,11 +204,11 @@ impl ViaPlace {
         let mut news = self.visit(endpoint, MeetSide::Caller, reporter).await?;
         let patience = patience.map(|patience| patience.max(ABSENT));
         let until = patience.map(|patience| Instant::now() + patience);
-        let mut waits = false;
+        let mut absent_at = None;
         loop {
             let late = async {
-                match until.filter(|_| waits) {
-                    Some(until) => sleep_until(until).await,
+                match absent_at {
+                    Some(at) => sleep_until(at).await,
                     None => std::future::pending().await,
                 }
             };
@@ -218,16 +219,20 @@ impl ViaPlace {
             match step {
                 None => return Err(Failure::new(Exit::Failed, "the endpoint has ended")),
                 Some(MeetStep::Waits) => {
-                    waits = true;
-                    let fact =
-                        json!({ "event": "waiting", "why": "the receiver is not there yet" });
-                    let place = &self.name;
-                    reporter.tell(&fact, &format!("waiting for the receiver at {place}"));
+                    // When the seats are free, its listener takes its own at once.
+                    let soon = || Instant::now() + ABSENT;
+                    absent_at =
+                        absent_at.or_else(|| if self.in_turn { Some(soon()) } else { until });
+                    let (listener, place) = (self.listener(), &self.name);
+                    let why = format!("the {listener} is not there yet");
+                    let fact = json!({ "event": "waiting", "why": why });
+                    reporter.tell(&fact, &format!("waiting for the {listener} at {place}"));
                 }
                 Some(MeetStep::Met { peer, relayed }) => {
                     return Ok(FoundPeer { peer, relayed, news });
                 }
                 Some(MeetStep::Failed(why)) if self.is_taken(why, until) => {
+                    absent_at = None;
                     sleep(AGAIN_AFTER).await;
                     news = self.visit(endpoint, MeetSide::Caller, reporter).await?;
                 }
@@ -391,12 +396,25 @@ impl ViaPlace {
         endpoint.visit(self.at.clone(), self.secret, side).await.map_err(Failure::from)
     }
 
+    /// What its listener is: one that callers come to in turn is a servent with a link.
+    const fn listener(&self) -> &'static str {
+        if self.in_turn { "servent" } else { "receiver" }
+    }
+
+    /// The place cannot tell a wrong code from a listener that has not come.
     fn absent(&self) -> Failure {
-        let what = format!("the receiver has not come to the meeting place {}", self.name);
-        Failure::new(Exit::Network, what).next(
-            "start `servent receive --via` with the same place there, check the code, \
-             or wait for it: --wait",
-        )
+        let (listener, name) = (self.listener(), &self.name);
+        let what = format!(
+            "no {listener} waits with this code at the meeting place {name}: \
+             the code is wrong, or the {listener} has not come there"
+        );
+        Failure::new(Exit::Network, what).next(match self.in_turn {
+            true => "compare the link with what `servent share --meet` prints when it starts",
+            false => {
+                "compare the code with the one that the receiver shows; if it is right, start \
+                 `servent receive --via` with the same place there, or wait for it: --wait"
+            }
+        })
     }
 
     fn failed(&self, why: MeetFailure) -> Failure {

@@ -20,7 +20,7 @@ use super::private::{self, Private};
 use super::service::{self, Service};
 use crate::cli::amount::{rate, some};
 use crate::cli::control::{ControlFile, ControlServer, LabAccess, token};
-use crate::cli::finding::anywhere;
+use crate::cli::finding::anywhere::{self, MetServent};
 use crate::cli::finding::lan::Lan;
 use crate::cli::finding::map_port::PortLease;
 use crate::cli::search;
@@ -282,10 +282,11 @@ pub(crate) async fn share(
         server = Some(tokio::spawn(lab::serve(listener, hub, until)));
     }
 
-    let (watching, port) = watching(&handle, settings, voice);
+    let (watching, port, met) = watching(&handle, settings, voice);
     let ended = service.serve(&mut signals, &handle).await;
     drop(watching);
     signals.end_at_next();
+    MetServent::leave(met).await;
     drop((control, access, lan));
     PortLease::give_back(port).await;
     close(&handle, room.zip(recorded.as_deref()), ended.is_ok(), (settings, voice)).await?;
@@ -468,26 +469,25 @@ pub(crate) fn told(voice: Voice, fact: &Value, sentence: &str) -> Result<(), Fai
     }
 }
 
-/// What says how it goes, until it is dropped; and the port that the router forwards.
+/// What says how it goes, until it is dropped; the port that the router forwards; and its
+/// seat at a meeting place.
 fn watching(
     handle: &Handle,
     settings: &Settings,
     voice: Voice,
-) -> (JoinSet<()>, Option<PortLease>) {
+) -> (JoinSet<()>, Option<PortLease>, Option<MetServent>) {
     let mut tasks = JoinSet::new();
     if settings.accept.is_some() {
         tasks.spawn(received::tell(handle.answers(), voice));
     }
-    if let Some(place) = settings.meet.clone() {
-        tasks.spawn(anywhere::meet(place, settings.state.clone(), handle.clone(), voice));
-    }
     if let Some(identity) = handle.identity() {
-        tasks.spawn(certificate::follow(identity.clone(), voice));
+        tasks.spawn(certificate::follow(identity.clone(), handle.clone(), voice));
     }
     service::report(Some(handle), &mut tasks);
     tasks.spawn(watch(handle.clone(), voice));
     let reporter = Reporter::new(voice, false);
-    (tasks, PortLease::of_servent(settings, (handle, &handle.addrs()), reporter))
+    let port = PortLease::of_servent(settings, (handle, &handle.addrs()), reporter);
+    (tasks, port, MetServent::begin(settings, handle, voice))
 }
 
 /// Shows hashing, then slots and queue, on a terminal; elsewhere prints one

@@ -206,6 +206,13 @@ impl Running {
         serde_json::from_str(&line).unwrap()
     }
 
+    /// The next JSON line whose `event` is one of these.
+    pub(crate) fn event_of(&mut self, names: &[&str]) -> Value {
+        let named = |value: Value| value["event"].as_str().is_some_and(|it| names.contains(&it));
+        let line = self.line(|line| serde_json::from_str::<Value>(line).is_ok_and(named));
+        serde_json::from_str(&line).unwrap()
+    }
+
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
