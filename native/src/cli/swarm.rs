@@ -47,7 +47,7 @@ impl From<SwarmError> for Failure {
             SwarmError::Start(why) => return why.into(),
             SwarmError::Run(why) => return why.into(),
             SwarmError::File { path, why } => return Self::file("use", &path, &why),
-            SwarmError::Twice(_) | SwarmError::TooManyPieces(_) => (Exit::Usage, ""),
+            SwarmError::Twice(_) | SwarmError::TooManyPieces { .. } => (Exit::Usage, ""),
             SwarmError::Unreachable(_) | SwarmError::Silent(_) => {
                 (Exit::Network, "check the address, and that `servent swarm serve` runs there")
             }

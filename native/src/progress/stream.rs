@@ -51,6 +51,11 @@ impl Reporter {
         }
     }
 
+    /// A line at the bottom of the terminal, where there is one.
+    pub(super) fn bar(&self) -> Option<BottomLine> {
+        (self.voice == Voice::Terminal).then(BottomLine::add)
+    }
+
     /// Prints a sentence that people must see even with `--quiet`; a program
     /// gets it in a fact.
     pub(crate) fn show(&self, sentence: &str) {
@@ -103,7 +108,7 @@ pub(crate) struct StreamProgress {
 
 impl StreamProgress {
     pub(crate) fn new(reporter: &Reporter, name: &str, of: Option<u64>) -> Self {
-        let bar = (reporter.voice == Voice::Terminal).then(BottomLine::add);
+        let bar = reporter.bar();
         Self {
             reporter: *reporter,
             bar,
@@ -189,7 +194,7 @@ pub(crate) fn speed(so_far: u64, of: Option<u64>, per_second: u64) -> String {
 }
 
 /// How much of it is there, in per cent.
-fn share(so_far: u64, of: Option<u64>) -> String {
+pub(super) fn share(so_far: u64, of: Option<u64>) -> String {
     let percent = of.filter(|of| *of > 0).map(|of| u128::from(so_far) * 100 / u128::from(of));
     percent.map_or_else(String::new, |percent| format!("{:>3} %", percent.min(100)))
 }

@@ -27,8 +27,17 @@ pub enum SwarmError {
     #[error("two files are called {0}: give one of them another name")]
     Twice(String),
     /// A file has more pieces than a coordinator allows.
-    #[error("{0} has too many pieces: choose larger ones with --chunk")]
-    TooManyPieces(String),
+    #[error(
+        "{name} has {pieces} pieces, and at most {most} are possible: choose larger ones with --chunk"
+    )]
+    TooManyPieces {
+        /// Its name.
+        name: String,
+        /// Pieces that it would have.
+        pieces: u64,
+        /// The setting `swarm.pieces`.
+        most: u32,
+    },
     /// The coordinator cannot be reached.
     #[error("no coordinator answers at {0}")]
     Unreachable(String),

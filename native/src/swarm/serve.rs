@@ -217,7 +217,8 @@ async fn hash_all(options: &ServeOptions) -> Result<ServedFiles, SwarmError> {
             .unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
             .map_err(|why| SwarmError::file(path, why))?;
         if hashed.pieces.len() > options.swarm.pieces as usize {
-            return Err(SwarmError::TooManyPieces(name.clone()));
+            let (name, pieces) = (name.clone(), hashed.pieces.len() as u64);
+            return Err(SwarmError::TooManyPieces { name, pieces, most: options.swarm.pieces });
         }
         let url = url_of(name);
         if !names.insert(url.clone()) {

@@ -62,6 +62,11 @@ pub enum LackKind {
 }
 
 impl Lacking {
+    /// True when nothing of what had arrived of it is of use.
+    pub(super) fn leaves_nothing(&self, arrived: u64) -> bool {
+        arrived == 0 || self.kind == LackKind::Changed
+    }
+
     /// Its name as text.
     #[must_use]
     pub fn text(&self) -> String {
@@ -134,7 +139,9 @@ pub enum OfferError {
         why: io::Error,
     },
     /// More files than one transfer may have.
-    #[error("these are more than {ENTRIES} files and folders, or their names are too long")]
+    #[error(
+        "these are more than {ENTRIES} files and folders, or their names have more than {NAMES} bytes"
+    )]
     TooMany,
 }
 

@@ -12,7 +12,7 @@ use super::behind::PATIENCE;
 use super::greet::{meet, next, offered};
 use super::inbox::{Candidate, ExistingFile, TransferInbox};
 use super::message::{TransferMessage, number};
-use super::offer::{ENTRIES, LackKind, Lacking, NAMES, OfferEntry, said};
+use super::offer::{ENTRIES, Lacking, NAMES, OfferEntry, said};
 use super::proof::{ProofCheck, ProofKey};
 use super::receive_error::{ReceiveError, is_full};
 use super::refusal::{fail, last};
@@ -286,7 +286,7 @@ impl OfferedTransfer {
         }
         let open = self.open.as_mut().ok_or(ReceiveError::Foreign)?;
         open.length += bytes.len() as u64;
-        open.target.write(bytes).await.map_err(ReceiveError::Write)?;
+        open.target.write(bytes).await.map_err(|why| open.target.failure(why))?;
         Ok((open.entry, open.length))
     }
 
@@ -449,7 +449,7 @@ impl OfferedTransfer {
             return if small.entry == at { Ok(()) } else { Err(ReceiveError::Foreign) };
         }
         match self.open.take() {
-            Some(open) if open.entry == at && (it.kind == LackKind::Changed || open.length == 0) => {
+            Some(open) if open.entry == at && it.leaves_nothing(open.length) => {
                 open.target.discard().await;
             }
             Some(mut open) if open.entry == at => {

@@ -24,6 +24,9 @@ pub enum ReceiveError {
     /// A file cannot be written.
     #[error("cannot write: {0}")]
     Write(io::Error),
+    /// The program that reads the bytes from a pipe wants no more, as `head` does.
+    #[error("what reads it there wants no more of it")]
+    Unwanted,
     /// The sender does not know the code; nothing was accepted.
     #[error("it does not know the code")]
     WrongCode,
@@ -49,6 +52,12 @@ impl From<Silence> for ReceiveError {
 }
 
 impl ReceiveError {
+    /// True when nothing failed: the program that reads the bytes has enough of them.
+    #[must_use]
+    pub const fn is_unwanted(&self) -> bool {
+        matches!(self, Self::Unwanted)
+    }
+
     /// What a sender that has offered nothing yet is told about it.
     pub(super) fn refusal(&self, door: &SecretDoor) -> Option<&'static str> {
         match self {

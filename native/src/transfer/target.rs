@@ -9,8 +9,9 @@ use blake3::Hasher;
 use servent_core::unicast::UnicastPayload;
 
 use super::behind::Behind;
+use super::receive_error::ReceiveError;
 use crate::files::{FileAttributes, free_room, number_path, part_path};
-use crate::sys::{modified, open_no_link, output, rename_new};
+use crate::sys::{is_closed_pipe, modified, open_no_link, output, rename_new};
 
 /// How many names are tried for one file.
 pub(super) const NAMES: u32 = 1_000;
@@ -95,6 +96,14 @@ impl TargetFile {
     /// Takes the next bytes, to be written soon.
     pub(super) async fn write(&mut self, bytes: UnicastPayload) -> io::Result<()> {
         self.file.write(bytes).await
+    }
+
+    /// Why bytes could not be written.
+    pub(super) fn failure(&self, why: io::Error) -> ReceiveError {
+        match self.names {
+            None if is_closed_pipe(&why) => ReceiveError::Unwanted,
+            _ => ReceiveError::Write(why),
+        }
     }
 
     /// No more may come for a while: what has come is written.
@@ -198,6 +207,15 @@ pub(super) fn whole(path: &Path, length: u64) -> io::Result<Option<Begun>> {
 }
 
 pub(super) fn digest_of(file: File, length: u64) -> io::Result<Option<Hasher>> {
+    digest_with(file, length, |_| {})
+}
+
+/// The same; `each` is told how many bytes were read.
+pub(super) fn digest_with(
+    file: File,
+    length: u64,
+    mut each: impl FnMut(usize),
+) -> io::Result<Option<Hasher>> {
     let (mut hash, mut left) = (Hasher::new(), file.take(length));
     let mut buffer = vec![0; READ];
     loop {
@@ -205,6 +223,7 @@ pub(super) fn digest_of(file: File, length: u64) -> io::Result<Option<Hasher>> {
             0 => return Ok((left.limit() == 0).then_some(hash)),
             n => {
                 hash.update(&buffer[..n]);
+                each(n);
             }
         }
     }

@@ -101,7 +101,7 @@ fn a_folder_that_could_not_be_written_is_not_fetched_again() {
     let url = url(server.at);
     fs::create_dir(place.path("to")).unwrap();
     fs::write(place.path("to/course"), "in the way").unwrap();
-    complains(&place.run(&get(&url, "to", &[])), 4, "cannot write below");
+    complains(&place.run(&get(&url, "to", &[])), 4, "files cannot be written here:");
     assert_eq!(fs::read(place.path("to/course")).unwrap(), b"in the way");
     server.kill();
     fs::remove_file(place.path("to/course")).unwrap();
@@ -109,6 +109,42 @@ fn a_folder_that_could_not_be_written_is_not_fetched_again() {
     assert!(again.status.success(), "{}", String::from_utf8_lossy(&again.stderr));
     assert_same_tree(&place, "to", &files);
     assert_eq!(left(&place), 0);
+}
+
+#[test]
+fn a_name_that_is_not_free_concerns_its_file_alone() {
+    let place = Place::new();
+    let mut files = course(&place);
+    let (server, _) = serve(&place, &[]);
+    fs::create_dir_all(place.path("to/course")).unwrap();
+    fs::write(place.path("to/course/unit 3"), "in the way").unwrap();
+    let output = place.run(&get(&url(server.at), "to", &[]));
+    complains(&output, 10, "files cannot be written here:");
+    complains(&output, 10, "course/unit 3/page 3: at the receiver course/unit 3 is no folder");
+    files.retain(|(name, _)| !name.starts_with("course/unit 3/"));
+    assert_same_tree(&place, "to", &files);
+    server.kill();
+    fs::remove_file(place.path("to/course/unit 3")).unwrap();
+    assert!(place.run(&get("pdtp://127.0.0.1:1/course/", "to", &[])).status.success());
+    assert_eq!(left(&place), 0);
+}
+
+#[test]
+fn a_folder_has_its_real_path_for_programs_and_its_shown_name_beside_it() {
+    let place = Place::new();
+    let name = "a \u{202e}b";
+    fs::create_dir(place.path(name)).unwrap();
+    fs::write(place.path(name).join("f"), "x").unwrap();
+    let serving = ["swarm", "serve", name, "--listen", "127.0.0.1:0", "--state", "s", "--json"];
+    let mut server = Running::start(place.servent(&serving));
+    let at = server.event("listening")["at"].as_str().unwrap().to_owned();
+    server.event("file");
+    let url = format!("pdtp://{at}/a%20%E2%80%AEb/");
+    let mut client = Running::start(place.servent(&get(&url, "to", &[])));
+    let done = client.event("done");
+    let path = Path::new(done["path"].as_str().unwrap());
+    assert_eq!(fs::read(path.join("f")).unwrap(), b"x", "{done}");
+    assert!(!done["name"].as_str().unwrap().contains('\u{202e}'), "{done}");
 }
 
 #[test]

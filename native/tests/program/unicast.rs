@@ -3,12 +3,14 @@
 
 use crate::program;
 
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, UdpSocket};
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
-use program::{PATIENCE, Place, assert_same, complains, finish, noise, receiving};
+use program::{
+    PATIENCE, Place, Running, assert_same, complains, ended, finish, free_port, noise, receiving,
+};
 use serde_json::Value;
 use servent::unicast::{Config, Connection, Endpoint, EndpointOptions, Lost, SendError};
 
@@ -266,6 +268,35 @@ fn pipes_on_both_sides_carry_a_stream() {
     assert!(output.stdout == bytes, "{} of {} bytes", output.stdout.len(), bytes.len());
 }
 
+/// Reads ten bytes of what a receiver prints, as `head -c 10` does.
+#[track_caller]
+fn reads_ten(place: &Place, receive: &[&str]) {
+    let mut command = place.servent(&[receive, &["--open", "--yes", "-o", "-", "-q"]].concat());
+    let mut receiver = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut out = receiver.stdout.take().unwrap();
+    out.read_exact(&mut [0; 10]).unwrap();
+    drop(out);
+    let mut said = String::new();
+    receiver.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert_eq!((ended(&mut receiver).code(), &said[..]), (Some(0), ""), "{receive:?}");
+}
+
+#[test]
+fn a_receiver_whose_reader_has_enough_ends_quietly() {
+    let place = Place::new();
+    std::fs::write(place.path("a"), noise(3_000_000)).unwrap();
+    let port = format!("127.0.0.1:{}", free_port());
+    let mut sender = Running::start(place.servent(&["send", "--open", "--wait=60s", &port, "a"]));
+    reads_ten(&place, &["receive", "--listen", &port]);
+    assert!(!sender.ended().success(), "it did not arrive as a whole");
+    let port = format!("127.0.0.1:{}", free_port());
+    let several = ["send", "--open", "--to=1", "--listen", &port, "a", "--json"];
+    let mut sender = Running::start(place.servent(&several));
+    assert_eq!(sender.event("packing")["of"], 3_000_000);
+    sender.event("listening");
+    reads_ten(&place, &["receive", "--from", &port]);
+}
+
 #[test]
 fn an_absent_peer_is_said_with_advice() {
     let place = Place::new();
@@ -283,8 +314,12 @@ fn a_port_where_no_program_listens_is_said_long_before_silence_would_be() {
     let at = UdpSocket::bind(LOOPBACK).unwrap().local_addr().unwrap().to_string();
     std::fs::write(place.path("a"), "a").unwrap();
     // Silence alone would outlast the test.
+    let clock = servent::Clock::new();
+    let begun = clock.now();
     let output = place.run(&["send", "--open", &at, "a", "--set", "unicast.unreachable=600s"]);
     complains(&output, 3, &format!("no receiver listens at UDP {at}"));
+    let took = clock.now().since(begun).as_micros() / 1_000;
+    assert!((2_000..3_500).contains(&took), "{took} ms");
 }
 
 #[test]

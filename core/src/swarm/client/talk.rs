@@ -1,6 +1,7 @@
 //! The connection to the coordinator, and its messages.
 
 use alloc::collections::BTreeMap;
+use alloc::format;
 use alloc::string::String;
 use core::net::IpAddr;
 
@@ -140,11 +141,16 @@ impl SwarmClient {
         let most = u64::from(self.config.pieces);
         let fits = |(size, chunk): &(u64, u64)| *chunk > 0 && size.div_ceil(*chunk) <= most;
         let Some((size, chunk)) = info.filter(fits) else {
-            let why = match info {
-                None => "the coordinator does not know the file",
-                Some(_) => "the file has too many pieces",
+            let why: String = match info {
+                None => "the coordinator does not know the file".into(),
+                Some((_, 0)) => "the coordinator says that its pieces have no bytes".into(),
+                Some((size, chunk)) => format!(
+                    "the file has {} pieces, and a client takes at most {most}: \
+                     have it given in larger ones (--chunk)",
+                    size.div_ceil(chunk)
+                ),
             };
-            fx.output(Output::Failed { url: url.clone(), why: why.into() });
+            fx.output(Output::Failed { url: url.clone(), why });
             self.files.remove(at);
             return;
         };

@@ -420,6 +420,9 @@ impl Receiver {
             tally.result(words, counters.as_ref());
         }
         transfer.goodbye().await;
+        if how.as_ref().is_err_and(ReceiveError::is_unwanted) {
+            return Ok(()); // As any tool does whose reader has what it wants.
+        }
         how.map_err(|why| failed(&why, &transfer, &title, tally.bytes()))?;
         tally.incomplete().map_or(Ok(()), Err)
     }

@@ -10,7 +10,7 @@ use servent::transfer::{Offer, OfferError, total};
 use servent_core::text::Shown;
 
 use crate::exit::{Exit, Failure};
-use crate::progress::{Reporter, count};
+use crate::progress::{PackingProgress, Reporter, count};
 
 /// The characters of a name that are not escaped in a URL of a swarm.
 const PLAIN: &AsciiSet =
@@ -72,10 +72,14 @@ impl GivenFiles {
             reporter.tell(&fact, &format!("{} is not given: {why}", Shown(&path)));
         }
         let name = offer.entries().first().map(|entry| entry.text()).unwrap_or_default();
-        let packing = format!("copying {} into {}", Shown(&name), state.display());
-        reporter.tell(&json!({ "event": "packing", "name": name }), &packing);
+        let copying = format!("copying {} into {}", Shown(&name), state.display());
+        reporter.tell(&json!({ "event": "copying", "name": name, "into": state }), &copying);
         let file = state.join(format!("folder-{}", self.folders.len()));
-        let parcel = FolderParcel::pack(&offer, &file).map_err(failed)?;
+        let (files, size) = total(offer.entries());
+        let whole = (files as u64, size.unwrap_or(0));
+        let mut progress = PackingProgress::begin(reporter, &name, whole);
+        let parcel = FolderParcel::pack(&offer, &file, |now| progress.show(now)).map_err(failed)?;
+        drop(progress);
         lacking(&parcel, reporter);
         let (files, _) = total(parcel.entries());
         self.files.push(ServedFile { path: file, name });

@@ -119,17 +119,18 @@ impl SwarmTarget {
                 to.clone()
             }
             Then::Unpacked { into } => {
-                let Unpacked { files, size, blocked } = self.unpack(into, reporter).await?;
-                let path = into.join(&self.name);
+                let Unpacked { path, files, size, blocked } = self.unpack(into, reporter).await?;
                 fact["path"] = json!(path);
+                fact["name"] = json!(self.name);
                 fact["files"] = files.into();
-                let what =
-                    format!("{} {}, {}{share}", path.display(), count(files, "file"), bytes(size));
+                let (text, files_text) = (path.display().to_string(), count(files, "file"));
+                let what = format!("{} {files_text}, {}{share}", Shown(&text), bytes(size));
                 reporter.result(&fact, &what);
                 return in_part(&blocked, files);
             }
         };
         fact["path"] = json!(shown);
+        fact["name"] = json!(self.name);
         let sum = progress.done.as_deref().unwrap_or_default();
         let size = bytes(progress.size);
         reporter.result(&fact, &format!("{} {size}, SHA-256 {sum}{share}", shown.display()));
@@ -153,6 +154,7 @@ impl SwarmTarget {
             Failure::new(Exit::Disk, format!("{} cannot be kept: {}", self.name, no.why))
                 .next("make room on that disk, and run the same command: nothing is fetched again")
         })?;
+        let path = into.join(folder.name());
         let (mut files, mut size, mut blocked) = (0, 0, Vec::new());
         let each = |it| match it {
             TransferProgress::There(it) => {
@@ -170,7 +172,7 @@ impl SwarmTarget {
             TransferProgress::Begun { .. } | TransferProgress::Bytes { .. } => {}
         };
         folder.unpack(inbox, each).await.map_err(wrong)?;
-        Ok(Unpacked { files, size, blocked })
+        Ok(Unpacked { path, files, size, blocked })
     }
 
     /// Removes what a folder came in, once it is unpacked and not given on any more.
@@ -185,6 +187,8 @@ impl SwarmTarget {
 
 /// The files of a folder that were stored.
 struct Unpacked {
+    /// The folder itself.
+    path: PathBuf,
     files: u64,
     size: u64,
     /// What could not get its name.

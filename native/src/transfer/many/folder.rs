@@ -21,8 +21,9 @@ use bytes::{Bytes, BytesMut};
 use super::super::message::{CHUNK, entries, put_entry};
 use super::super::offer::{ENTRIES, Lacking, NAMES, Offer, OfferEntry, OfferError};
 use super::super::{TransferInbox, TransferProgress};
-use super::packing::Packing;
+use super::packing::{PackProgress, Packing};
 use super::unpack::{ParcelBytes, Unpacking, wrong};
+use crate::files::safe_os_path;
 use crate::sys::FileAt as _;
 
 /// What it begins with.
@@ -42,12 +43,16 @@ pub struct FolderParcel {
 
 impl FolderParcel {
     /// Packs an offer into `file`, which is replaced. Blocks while it reads everything
-    /// twice.
+    /// twice; `told` hears how far it is.
     ///
     /// # Errors
     /// A file cannot be read or changes, or the parcel cannot be written.
-    pub fn pack(offer: &Offer, file: &Path) -> Result<Self, OfferError> {
-        let packing = Packing::new(offer)?;
+    pub fn pack(
+        offer: &Offer,
+        file: &Path,
+        mut told: impl FnMut(PackProgress),
+    ) -> Result<Self, OfferError> {
+        let packing = Packing::new(offer, &mut told)?;
         let here = |why| OfferError::Write { path: file.to_owned(), why };
         if let Some(folder) = file.parent() {
             fs::create_dir_all(folder).map_err(here)?;
@@ -63,7 +68,7 @@ impl FolderParcel {
         let length = u32::try_from(manifest.len()).map_err(|_| OfferError::TooMany)?;
         let head = [&MAGIC[..], &length.to_be_bytes(), &manifest].concat();
         out.write_all(&head).map_err(here)?;
-        packing.write(file, |bytes| out.write_all(bytes))?;
+        packing.write(file, &mut told, |bytes| out.write_all(bytes))?;
         out.flush().map_err(here)?;
         Ok(parcel)
     }
@@ -117,12 +122,18 @@ impl ReceivedFolder {
             return Err(bad("it is no folder of a swarm"));
         }
         if length as usize > MANIFEST {
-            return Err(bad("it has more files, or longer names, than a folder may have"));
+            return Err(bad(format!(
+                "its list of files has {length} bytes, and at most {MANIFEST} are taken"
+            )));
         }
         let mut manifest = vec![0; length as usize];
         file.read_exact_at(&mut manifest, head.len() as u64)?;
-        let entries = entries(&manifest).filter(|entries| entries.len() <= ENTRIES);
-        let entries = entries.ok_or_else(|| bad("its list of files is damaged"))?;
+        let entries = entries(&manifest).ok_or_else(|| bad("its list of files is damaged"))?;
+        if entries.len() > ENTRIES {
+            let count = entries.len();
+            let what = format!("it has {count} files and folders, and at most {ENTRIES} are taken");
+            return Err(bad(what));
+        }
         let fits = |it: &OfferEntry| it.length.is_some_and(|length| length == 0 || !it.is_folder());
         if !entries.iter().all(fits) {
             return Err(bad("its list of files is damaged"));
@@ -138,6 +149,13 @@ impl ReceivedFolder {
         &self.entries
     }
 
+    /// What the folder is called here, which need not be as in the address of its swarm.
+    #[must_use]
+    pub fn name(&self) -> PathBuf {
+        let first = self.entries.first().map(|entry| safe_os_path(&entry.name));
+        first.iter().flat_map(|path| path.iter().next()).collect()
+    }
+
     /// Stores all of it. Every file is compared with its digest before it gets its name.
     ///
     /// # Errors
@@ -151,8 +169,8 @@ impl ReceivedFolder {
     }
 }
 
-fn bad(why: &str) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, why)
+fn bad(why: impl Into<String>) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, why.into())
 }
 
 /// Digests and bytes of a packed folder, which begin somewhere in its file.
@@ -200,7 +218,7 @@ mod tests {
 
     fn packed(root: &Path) -> FolderParcel {
         let offer = Offer::from_paths(&[root.join("course")]).unwrap();
-        FolderParcel::pack(&offer, &root.join("state/course")).unwrap()
+        FolderParcel::pack(&offer, &root.join("state/course"), |_| {}).unwrap()
     }
 
     async fn unpack(file: &Path, to: &Path) -> io::Result<Vec<u64>> {
@@ -257,7 +275,14 @@ mod tests {
         long[MAGIC.len()..MAGIC.len() + 4].copy_from_slice(&u32::MAX.to_be_bytes());
         fs::write(&broken, &long).unwrap();
         let why = unpack(&broken, &to).await.unwrap_err().to_string();
-        assert!(why.contains("more files"), "{why}");
+        let most = format!("has 4294967295 bytes, and at most {MANIFEST} are taken");
+        assert!(why.contains(&most), "{why}");
+        let entry = OfferEntry { name: "a".into(), length: Some(0), ..OfferEntry::default() };
+        let manifest = (0..=ENTRIES).fold(Vec::new(), |out, _| put_entry(out, &entry));
+        let length = (manifest.len() as u32).to_be_bytes();
+        fs::write(&broken, [&MAGIC[..], &length, &manifest].concat()).unwrap();
+        let why = unpack(&broken, &to).await.unwrap_err().to_string();
+        assert_eq!(why, "it has 50001 files and folders, and at most 50000 are taken");
     }
 
     #[tokio::test]

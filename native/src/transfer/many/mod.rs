@@ -17,6 +17,7 @@ use thiserror::Error;
 pub use self::folder::{FolderParcel, ReceivedFolder};
 pub use self::give::{GiveOptions, Giver, ReceiverStep};
 pub use self::join::{Guest, ReceiverPlace, join};
+pub use self::packing::PackProgress;
 pub use self::parcel::Parcel;
 use super::receive_error::ReceiveError;
 use super::talk::{Silence, Talk};
@@ -87,7 +88,9 @@ impl From<ReceiveError> for ManyError {
             ReceiveError::OneCode => Self::OneCode,
             ReceiveError::Guesses => Self::Guesses,
             ReceiveError::Write(why) => Self::Write(why),
-            ReceiveError::Foreign | ReceiveError::Different => Self::Foreign,
+            ReceiveError::Foreign | ReceiveError::Different | ReceiveError::Unwanted => {
+                Self::Foreign
+            }
         }
     }
 }

@@ -8,12 +8,45 @@ use std::path::Path;
 use blake3::Hasher;
 
 use super::super::offer::{Offer, OfferEntry, OfferError, total};
-use super::super::target::digest_of;
+use super::super::target::digest_with;
 use super::KEY;
 use crate::files::free_room;
 
 /// Bytes read at a time.
 const READ: usize = 1 << 16;
+
+/// How far packing is. Every file is read for its digest, and then copied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PackProgress {
+    /// False while files are read for their digests.
+    pub copies: bool,
+    /// Files that are done.
+    pub files: u64,
+    /// Bytes that are done.
+    pub bytes: u64,
+}
+
+/// Counts what is done, and tells of it.
+struct PackCount<'a> {
+    now: PackProgress,
+    told: &'a mut dyn FnMut(PackProgress),
+}
+
+impl<'a> PackCount<'a> {
+    fn of_step(copies: bool, told: &'a mut dyn FnMut(PackProgress)) -> Self {
+        Self { now: PackProgress { copies, files: 0, bytes: 0 }, told }
+    }
+
+    fn bytes(&mut self, more: usize) {
+        self.now.bytes += more as u64;
+        (self.told)(self.now);
+    }
+
+    fn file(&mut self) {
+        self.now.files += 1;
+        (self.told)(self.now);
+    }
+}
 
 /// An offer whose files have been read once: their digests are known.
 pub(super) struct Packing<'a> {
@@ -28,11 +61,16 @@ impl<'a> Packing<'a> {
     ///
     /// # Errors
     /// One cannot be read, has become shorter, or is a stream.
-    pub(super) fn new(offer: &'a Offer) -> Result<Self, OfferError> {
+    pub(super) fn new(
+        offer: &'a Offer,
+        told: &mut dyn FnMut(PackProgress),
+    ) -> Result<Self, OfferError> {
         let (entries, mut sums) = (offer.entries().to_vec(), Vec::new());
+        let mut count = PackCount::of_step(false, told);
         for (at, entry) in entries.iter().enumerate().filter(|(_, it)| !it.is_folder()) {
             let length = entry.length.ok_or_else(|| stream(&entry.text()))?;
-            sums.push(sum_of(offer, at, length)?);
+            sums.push(sum_of(offer, at, length, &mut count)?);
+            count.file();
         }
         Ok(Self { offer, entries, sums })
     }
@@ -59,8 +97,10 @@ impl<'a> Packing<'a> {
     pub(super) fn write(
         &self,
         file: &Path,
+        told: &mut dyn FnMut(PackProgress),
         mut put: impl FnMut(&[u8]) -> io::Result<()>,
     ) -> Result<(), OfferError> {
+        let mut count = PackCount::of_step(true, told);
         let here = |why| OfferError::Write { path: file.to_owned(), why };
         for sum in &self.sums {
             put(sum).map_err(here)?;
@@ -78,9 +118,11 @@ impl<'a> Packing<'a> {
                     n => {
                         hash.update(&buffer[..n]);
                         put(&buffer[..n]).map_err(here)?;
+                        count.bytes(n);
                     }
                 }
             }
+            count.file();
             if hash.finalize() != *sum {
                 return Err(read(io::Error::other("it changes while it is read")));
             }
@@ -94,9 +136,15 @@ fn stream(name: &str) -> OfferError {
     OfferError::Read { path: name.into(), why }
 }
 
-fn sum_of(offer: &Offer, at: usize, length: u64) -> Result<[u8; KEY], OfferError> {
+fn sum_of(
+    offer: &Offer,
+    at: usize,
+    length: u64,
+    count: &mut PackCount<'_>,
+) -> Result<[u8; KEY], OfferError> {
     let path = offer.path(at).unwrap_or(Path::new("")).to_owned();
-    let digest = File::open(&path).and_then(|file| digest_of(file, length));
+    let digest =
+        File::open(&path).and_then(|file| digest_with(file, length, |more| count.bytes(more)));
     match digest {
         Ok(Some(hash)) => Ok(hash.finalize().into()),
         Ok(None) => {

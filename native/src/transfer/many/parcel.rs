@@ -22,7 +22,7 @@ use super::super::message::CHUNK;
 use super::super::offer::{Lacking, Offer, OfferEntry, OfferError};
 use super::super::secret::{Half, TAG};
 use super::KEY;
-use super::packing::Packing;
+use super::packing::{PackProgress, Packing};
 use crate::dice;
 use crate::sys::OwnerOnly as _;
 
@@ -43,13 +43,17 @@ pub struct Parcel {
 
 impl Parcel {
     /// Packs an offer into a folder below `state`. Blocks while it reads
-    /// everything twice.
+    /// everything twice; `told` hears how far it is.
     ///
     /// # Errors
     /// A file cannot be read or changes, it is a stream, or the parcel cannot be
     /// written or is in use.
-    pub fn pack(offer: &Offer, state: &Path) -> Result<Self, OfferError> {
-        let packing = Packing::new(offer)?;
+    pub fn pack(
+        offer: &Offer,
+        state: &Path,
+        mut told: impl FnMut(PackProgress),
+    ) -> Result<Self, OfferError> {
+        let packing = Packing::new(offer, &mut told)?;
         let made = prepare(state, &packing.entries, &packing.sums);
         let (key, folder, lock) =
             made.map_err(|why| OfferError::Write { path: state.to_owned(), why })?;
@@ -57,7 +61,7 @@ impl Parcel {
         let (entries, lacking) = (packing.entries.clone(), offer.lacking().to_vec());
         let parcel = Self { entries, lacking, key, file, folder, _lock: lock };
         packing.check_room(&parcel.file)?;
-        parcel.write(&packing)?;
+        parcel.write(&packing, &mut told)?;
         Ok(parcel)
     }
 
@@ -78,13 +82,17 @@ impl Parcel {
         self.file.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
 
-    fn write(&self, packing: &Packing<'_>) -> Result<(), OfferError> {
+    fn write(
+        &self,
+        packing: &Packing<'_>,
+        told: &mut dyn FnMut(PackProgress),
+    ) -> Result<(), OfferError> {
         let here = |why| OfferError::Write { path: self.file.clone(), why };
         let mut how = OpenOptions::new();
         how.write(true).create(true).truncate(true).private();
         let file = how.open(&self.file).map_err(here)?;
         let mut sealer = Sealer { half: Half::from_key(&self.key), chunk: BytesMut::new(), file };
-        packing.write(&self.file, |bytes| sealer.put(bytes))?;
+        packing.write(&self.file, told, |bytes| sealer.put(bytes))?;
         sealer.finish().map_err(here)
     }
 }

@@ -18,7 +18,7 @@ use super::{failed, parcels};
 use crate::cli::serve::reach;
 use crate::config::Settings;
 use crate::exit::{Exit, Failure};
-use crate::progress::{Reporter, bytes, count};
+use crate::progress::{PackingProgress, Reporter, bytes, count};
 use crate::signal::Signals;
 
 /// How long receivers may take to hear that all of them have it.
@@ -49,7 +49,10 @@ pub(crate) async fn give(giving: Giving<'_>, options: EndpointOptions) -> Result
     let endpoint = bind(at, options).await?;
     let (title, shown) = (title(giving.offer.entries(), "a stream"), giving.code.clone());
     let (folder, offer) = (parcels(settings), giving.offer);
-    let packing = tokio::task::spawn_blocking(move || Parcel::pack(&offer, &folder));
+    let mut progress = packing(reporter, &title, &offer);
+    let packing = tokio::task::spawn_blocking(move || {
+        Parcel::pack(&offer, &folder, |now| progress.show(now))
+    });
     let parcel = tokio::select! {
         packed = packing => packed.map_err(|e| Failure::new(Exit::Failed, e.to_string()))?,
         () = signals.first() => return Err(stopped(0, giving.receivers)),
@@ -88,6 +91,12 @@ pub(crate) async fn give(giving: Giving<'_>, options: EndpointOptions) -> Result
     reporter.result(&fact, &sentence);
     left?;
     incomplete(&lacking, (files as u64, at)).map_or(Ok(()), Err)
+}
+
+/// What says how far the parcel is.
+fn packing(reporter: &Reporter, title: &str, offer: &Offer) -> PackingProgress {
+    let (files, size) = total(offer.entries());
+    PackingProgress::begin(reporter, title, (files as u64, size.unwrap_or(0)))
 }
 
 /// Starts the swarm at the same port number, over TCP, or at another one if that

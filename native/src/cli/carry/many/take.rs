@@ -9,8 +9,11 @@ use data_encoding::HEXLOWER;
 use serde_json::json;
 use servent::Clock;
 use servent::swarm::{Fetch, SwarmProgress};
+use servent::sys::is_closed_pipe;
 use servent::transfer::many::{Guest, ManyError, ReceiverPlace, join};
-use servent::transfer::{InboxPlace, Lacking, Quota, TransferCode, TransferInbox, TransferProgress, total};
+use servent::transfer::{
+    InboxPlace, Lacking, Quota, TransferCode, TransferInbox, TransferProgress, total,
+};
 use servent::unicast::EndpointOptions;
 use servent_core::text::Shown;
 
@@ -106,6 +109,11 @@ fn stopped_before_the_end() -> Failure {
 }
 
 impl Taking<'_> {
+    /// True where another program reads what comes.
+    const fn is_stream(&self) -> bool {
+        matches!(self.place, InboxPlace::Output | InboxPlace::Device(_))
+    }
+
     fn say_waiting(&self, trouble: &Failure) {
         let fact = json!({ "event": "waiting", "why": trouble.what });
         let (what, most) = (&trouble.what, length(COME_AGAIN.as_secs()));
@@ -207,7 +215,27 @@ impl Taking<'_> {
                 return Err(failure);
             }
         };
-        let (mut carried, mut blocked) = (0, Vec::new());
+        let Some((carried, blocked)) = self.unpacked(guest, inbox).await? else {
+            // As any tool does whose reader has what it wants.
+            *had = Some(Vec::new());
+            return guest.has_it().await.map_err(|why| failed(why, peer));
+        };
+        guest.has_it().await.map_err(|why| failed(why, peer))?;
+        let files = files - blocked.len();
+        *had = Some(blocked);
+        self.tell(&title, peer, (files, carried), &last, clock.now().since(begun));
+        self.pass_on(guest, fetch).await;
+        Ok(())
+    }
+
+    /// Takes the parcel apart: how many bytes were carried, and what could not get its
+    /// name. `None`: the program that reads the bytes wants no more of them.
+    async fn unpacked(
+        &self,
+        guest: &Guest,
+        inbox: TransferInbox,
+    ) -> Result<Option<(u64, Vec<Lacking>)>, Failure> {
+        let (peer, mut carried, mut blocked) = (guest.peer(), 0, Vec::new());
         let unpacking = guest.unpack(inbox, |told| match told {
             TransferProgress::There(file) => {
                 carried += file.carried;
@@ -223,16 +251,16 @@ impl Taking<'_> {
             }
             TransferProgress::Begun { .. } | TransferProgress::Bytes { .. } => {}
         });
-        tokio::select! {
-            unpacked = unpacking => unpacked.map_err(|why| failed(why, peer))?,
-            why = gone(guest) => return Err(failed(why, peer)),
+        let unpacked = tokio::select! {
+            unpacked = unpacking => unpacked,
+            why = gone(guest) => Err(why),
+        };
+        match unpacked {
+            Err(ManyError::Write(why)) if self.is_stream() && is_closed_pipe(&why) => Ok(None),
+            unpacked => {
+                unpacked.map_err(|why| failed(why, peer)).map(|()| Some((carried, blocked)))
+            }
         }
-        guest.has_it().await.map_err(|why| failed(why, peer))?;
-        let files = files - blocked.len();
-        *had = Some(blocked);
-        self.tell(&title, peer, (files, carried), &last, clock.now().since(begun));
-        self.pass_on(guest, fetch).await;
-        Ok(())
     }
 
     /// Refuses what the disk, or the folder by its limit, has no room for. The parcel
