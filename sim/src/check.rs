@@ -106,6 +106,9 @@ fn sentence(key: &str) -> &str {
         "check.two_write" => "a member wrote that does not lead any more",
         "check.unsaved" => "a client was told a place that is not saved",
         "check.passive_to_passive" => "a passive client was sent to another passive one",
+        "check.path_late" => "two people found their path later than they may",
+        "check.path_made_up" => "two people are said to have a path that cannot be",
+        "check.path_missed" => "two people could have had a path, and did not find it",
         "check.position" => "a position is behind the end of the line",
         "check.receive_window" => "a receiver holds more than its window allows",
         "check.send_window" => "a sender keeps more than its window allows",
@@ -114,12 +117,14 @@ fn sentence(key: &str) -> &str {
         "check.slots" => "more uploads than slots",
         "check.stalled_with_credit" => "a client is called stalled though it has credit",
         "check.still_there" => "a way back was given up although it was still there",
+        "check.stranger" => "something was sent to a host that did not ask for it",
         "check.sum" => "what was sent is not what arrived, was lost and is on its way",
         "check.to_itself" => "a client was sent to itself",
         "check.too_far" => "a message travels further than any may",
         "check.too_many" => "a table holds more than its limit",
         "check.twice" => "something was taken that had come before",
         "check.unfinished" => "a download never ended",
+        "check.unread" => "two people have a path, and not every message was read",
         "check.vanished" => "a message never arrived and was never lost",
         "check.waits" => "a message waits for room that never comes",
         "check.window" => "a client was told a time to ask that leaves too little room",
@@ -201,7 +206,8 @@ impl<'a> RecordViolations<'a> {
 mod tests {
     use super::*;
 
-    const SOURCES: [&str; 7] = [
+    const SOURCES: [&str; 8] = [
+        include_str!("meet/check.rs"),
         include_str!("queue/check/download.rs"),
         include_str!("queue/check/line.rs"),
         include_str!("routing/check.rs"),
@@ -212,7 +218,8 @@ mod tests {
     ];
 
     /// Histories that are wrong in one way each.
-    const LIES: [&str; 6] = [
+    const LIES: [&str; 7] = [
+        include_str!("../tests/meet/oracles.rs"),
         include_str!("../tests/queue/oracles.rs"),
         include_str!("../tests/queue/remanence.rs"),
         include_str!("../tests/routing/firewall.rs"),

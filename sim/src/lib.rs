@@ -34,6 +34,7 @@
 //! | [`routing`] | the overlay: up to ten thousand routers |
 //! | [`unicast`] | messages over datagrams that get lost |
 //! | [`swarm`] | a coordinator, its source and its clients |
+//! | [`meet`] | people behind routers, and a place at which they meet |
 //!
 //! Each has a `Scenario`, actions, presets, a generator of random scenarios
 //! (`random`), oracles (`check`) and views. [`World`] runs one; [`Timeline`]
@@ -78,7 +79,6 @@ pub mod explore;
 #[doc(hidden)]
 pub mod lesson;
 mod links;
-#[doc(hidden)]
 pub mod meet;
 pub mod queue;
 pub mod routing;

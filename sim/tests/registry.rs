@@ -27,8 +27,11 @@ fn every_scenario_file_names_its_protocol_and_comes_back() {
 #[test]
 fn a_file_is_refused_with_what_to_do() {
     for (text, told) in [
-        (r#"{"nodes": []}"#, r#"add "protocol": "…", one of queue, routing, unicast, swarm"#),
-        (r#"{"protocol": "torrent"}"#, r#""torrent" is none of queue, routing, unicast, swarm"#),
+        (r#"{"nodes": []}"#, r#"add "protocol": "…", one of queue, routing, unicast, swarm, meet"#),
+        (
+            r#"{"protocol": "torrent"}"#,
+            r#""torrent" is none of queue, routing, unicast, swarm, meet"#,
+        ),
         (r#"{"protocol": "queue", "shape": "ring"}"#, "unknown field `shape`"),
         ("{\"protocol\": \"queue\",\n \"seed\": }", "line 2"),
         ("{\"protocol\": \"unicast\",\n\n \"nodez\": 3}", "line 3"),

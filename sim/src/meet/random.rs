@@ -1,43 +1,62 @@
 //! Worlds drawn from a seed.
 
-use servent_core::rng::Rng;
-use servent_core::time::Duration;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use servent_core::choose::Choose;
+use servent_core::time::{Duration, Instant};
 
 use super::router::{Filtering, Mapping, RouterKind};
-use super::world::Scenario;
+use super::scenario::{PairSetup, PersonSetup, RouterSetup, Scenario};
 
-impl Scenario {
-    /// A drawn world.
-    #[must_use]
-    pub fn draw(seed: u64) -> Self {
-        let rng = &mut Rng::new(seed).fork("meeting", 0);
-        let together = rng.chance(1, 8);
-        let one = router(rng);
-        let other = if together { one } else { router(rng) };
-        let delay = |rng: &mut Rng| Duration::from_micros(rng.between(500, 90_000));
-        Self {
-            seed,
-            routers: [one, other],
-            together: together && one.mapping != Mapping::None,
-            relay: rng.chance(1, 3),
-            delays: [delay(rng), delay(rng)],
-            loss: rng.between(0, 40) as u32,
-            apart: Duration::from_millis(rng.between(0, 3_000)),
-            caller_first: rng.chance(1, 2),
-            probes: rng.chance(3, 4),
-            messages: rng.between(1, 60),
-        }
+/// Two people, each behind a drawn router or both behind one.
+#[must_use]
+pub fn draw(choose: &mut Choose, seed: u64) -> Scenario {
+    let one = router(choose);
+    let together = one.mapping != Mapping::None && choose.chance(1, 8);
+    let kinds = if together { vec![one] } else { vec![one, router(choose)] };
+    let delay = |choose: &mut Choose| Duration::from_micros(choose.between(500, 90_000));
+    let routers = kinds.into_iter().enumerate().map(|(i, kind)| {
+        let name = format!("{} router", NAMES[i]);
+        RouterSetup::new(&name, kind, delay(choose))
+    });
+    let routers: Vec<_> = routers.collect();
+    let person = |i: usize| {
+        let behind = Some(if together { 0 } else { i as u32 });
+        PersonSetup { name: String::from(NAMES[i]), behind, ..PersonSetup::default() }
+    };
+    let late = Instant::ZERO + Duration::from_millis(choose.between(0, 3_000));
+    let caller_first = choose.chance(1, 2);
+    let (caller_at, listener_at) =
+        if caller_first { (Instant::ZERO, late) } else { (late, Instant::ZERO) };
+    let messages = choose.between(1, 60);
+    let pair = PairSetup { caller_at, listener_at, messages, ..PairSetup::default() };
+    Scenario {
+        id: format!("random-meet-{seed}"),
+        seed,
+        horizon: Duration::from_secs(20),
+        routers,
+        people: vec![person(0), person(1)],
+        relay: choose.chance(1, 3),
+        second_port: choose.chance(3, 4),
+        loss: choose.between(0, 40) as u32,
+        pairs: vec![pair],
+        ..Scenario::default()
     }
 }
 
-fn router(rng: &mut Rng) -> RouterKind {
-    let mapping = match rng.below(8) {
+const NAMES: [&str; 2] = ["Ada", "Ben"];
+
+fn router(choose: &mut Choose) -> RouterKind {
+    let mapping = match choose.below(8) {
         0 => return RouterKind::open(),
         1 => Mapping::None,
         2..=4 => Mapping::EndpointDependent,
         _ => Mapping::EndpointIndependent,
     };
-    let filtering = match rng.below(12) {
+    let filtering = match choose.below(12) {
         0 => Filtering::Blocked,
         // With another port for each destination this is none that exists.
         1..=2 if mapping != Mapping::EndpointDependent => Filtering::EndpointIndependent,
@@ -45,9 +64,9 @@ fn router(rng: &mut Rng) -> RouterKind {
         _ => Filtering::PortDependent,
     };
     RouterKind {
-        hairpin: rng.chance(1, 2),
-        timeout: Duration::from_secs(rng.between(20, 180)),
-        ports: if rng.chance(1, 6) { 600 } else { 4_000 },
+        hairpin: choose.chance(1, 2),
+        timeout: Duration::from_secs(choose.between(20, 180)),
+        ports: if choose.chance(1, 6) { 600 } else { 4_000 },
         ..RouterKind::new(mapping, filtering)
     }
 }

@@ -44,6 +44,7 @@ register! {
     Routing: routing::Routing,
     Unicast: unicast::Unicast,
     Swarm: swarm::Swarm,
+    Meet: meet::Meet,
     Echo: echo::Echo,
 }
 
@@ -61,6 +62,8 @@ pub enum ProtocolId {
     Unicast,
     /// A file that its clients divide among each other.
     Swarm,
+    /// Two who cannot be reached, and a place at which they meet.
+    Meet,
     /// The worked example of CONTRIBUTING.md.
     Echo,
 }
@@ -142,6 +145,6 @@ mod tests {
         }
         assert_eq!(ProtocolId::named("torrent"), None);
         let listed: alloc::vec::Vec<_> = ProtocolId::listed().map(ProtocolId::name).collect();
-        assert_eq!(listed, ["queue", "routing", "unicast", "swarm"]);
+        assert_eq!(listed, ["queue", "routing", "unicast", "swarm", "meet"]);
     }
 }

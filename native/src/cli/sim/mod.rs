@@ -36,6 +36,8 @@ use crate::progress::count;
   servent sim deadlock --policy adaptive
   servent sim random-swarm --sweep 1000 --summary   drawn swarms; all must finish
   servent sim random-queue --sweep 10000 --shard 2/8 --json   an eighth of the seeds, for an array job
+  servent sim two-doors                 two people behind routers, and every knock
+  servent sim random-meet --sweep 100   drawn routers; who can meet does
   servent sim all-of-two-messages --explore   every order of events of a small world
   servent sim lose-last --explore --losses 2  of another one, with its own limits
   servent sim merge *.jsonl             joins what the shares have found

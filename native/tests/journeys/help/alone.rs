@@ -43,6 +43,7 @@ fn simulated(stage: &mut Stage) {
         "servent sim flooder",
         "servent sim deadlock",
         "servent sim deadlock --policy adaptive",
+        "servent sim two-doors",
     ] {
         assert!(stage.does(line).contains("oracles silent"), "{line}");
     }
@@ -53,6 +54,7 @@ fn simulated(stage: &mut Stage) {
         "servent sim random-unicast --sweep 100",
         "servent sim random-routing --sweep 100",
         "servent sim random-swarm --sweep 1000 --summary",
+        "servent sim random-meet --sweep 100",
         "servent sim random-queue --sweep 10000 --shard 2/8 --json",
         "servent sim random-queue --sweep 10000 --shard 1/4 --json > 1.jsonl",
     ] {
