@@ -2,7 +2,7 @@
 //! replayed, and a servent in the page ([`Peer`]).
 //!
 //! [`World`] is a simulated world of any registered protocol; a class for each
-//! ([`Queue`], [`Routing`], [`Unicast`], [`Swarm`]) has the queries that only its
+//! ([`Queue`], [`Routing`], [`Unicast`], [`Swarm`], [`Meet`]) has the queries that only its
 //! view needs. [`Tape`] is a recorded servent. Each of them has a [`Run`] with the queries common to all: where the cursor
 //! is, what happened, why, and what if.
 //!
@@ -13,6 +13,7 @@
 mod group;
 mod lab;
 mod lesson;
+mod meet;
 mod panic;
 mod passages;
 mod peer;
@@ -25,6 +26,7 @@ mod value;
 
 pub use lab::{Run, World};
 pub use lesson::Lesson;
+pub use meet::Meet;
 pub use passages::chapter;
 pub use peer::Peer;
 pub use queue::Queue;

@@ -43,7 +43,7 @@ import { learn } from '#lab/strings.js';
 /** @typedef {HTMLElement & {connect(session: Session): void, restart(): void, update(): void, reveal?(): void}} Pane with `reveal` the selection is scrolled into sight */
 
 /** Views by the order of their keys. A view that is not here yet comes with its scripts. */
-export const VIEWS = /** @type {readonly string[]} */ (['queue', 'routing', 'unicast', 'swarm']);
+export const VIEWS = /** @type {readonly string[]} */ (['queue', 'routing', 'unicast', 'swarm', 'meet']);
 
 /** @type {Record<string, View>} */
 const known = { queue };
@@ -52,6 +52,7 @@ const later = {
   routing: () => import('#lab/routing/view.js'),
   unicast: () => import('#lab/unicast/view.js'),
   swarm: () => import('#lab/swarm/view.js'),
+  meet: () => import('#lab/meet/view.js'),
   // The worked example of CONTRIBUTING.md: a link opens it, no tab does.
   echo: () => import('#lab/echo/view.js'),
 };

@@ -13,6 +13,7 @@ const PICTURES = {
   routing: '#1/routing?p=round-and-back&t=400',
   unicast: '#1/unicast?p=lose-middle&t=400',
   swarm: '#1/swarm?p=two-for-one&t=5000',
+  meet: '#1/meet?p=knock-early&t=1350',
   lesson: '#1/queue?les=cut-the-wire/2',
 };
 

@@ -6,12 +6,13 @@ use std::rc::Rc;
 
 use servent_core::trace::tape::Checkpoint;
 use servent_sim::registry::{About, ProtocolId};
-use servent_sim::{RegisteredProtocol, for_protocol, queue, routing, swarm, unicast};
+use servent_sim::{RegisteredProtocol, for_protocol, meet, queue, routing, swarm, unicast};
 use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen::{JsError, JsValue};
 
 use super::run::Watching;
 use super::{Lab, Preset, Run};
+use crate::meet::Meet;
 use crate::queue::Queue;
 use crate::routing::Routing;
 use crate::swarm::Swarm;
@@ -109,6 +110,14 @@ impl World {
     /// When it is a world of another protocol.
     pub fn swarm(&self) -> Result<Swarm, JsError> {
         Ok(Swarm { lab: self.shared::<swarm::Swarm>()? })
+    }
+
+    /// What only meetings answer.
+    ///
+    /// # Errors
+    /// When it is a world of another protocol.
+    pub fn meet(&self) -> Result<Meet, JsError> {
+        Ok(Meet { lab: self.shared::<meet::Meet>()? })
     }
 }
 

@@ -1,6 +1,6 @@
 /** A run of the core, with its answers read: a scenario being simulated, or a trace being replayed. */
 
-/** @import { Ladder, Matrix, Overlay, Queue, Routing, Swarm, Tape, Unicast } from '#servent' */
+/** @import { Ladder, Matrix, Meet, Overlay, Queue, Routing, Swarm, Tape, Unicast } from '#servent' */
 /** @import * as T from '../types' */
 
 /** A little time after the last event, so that it can be seen. */
@@ -9,7 +9,7 @@ const AFTERGLOW = 1.03;
 /** Something that is done to a world, by its name. @param {string} name @param {object} body */
 export const doing = (name, body) => /** @type {T.AnyFault} */ (/** @type {unknown} */ ({ [name]: body }));
 
-/** What answers a view's own questions, and gives the run for all others. @typedef {Queue | Tape | Routing | Overlay | Unicast | Ladder | Swarm | Matrix} Source */
+/** What answers a view's own questions, and gives the run for all others. @typedef {Queue | Tape | Routing | Overlay | Unicast | Ladder | Swarm | Matrix | Meet} Source */
 
 /** The recording a run is made from, once more: of one servent, or of several. @param {Source} source @returns {import('#servent').Tape | import('#servent').Tapes} */
 export const tapeOf = (source) => /** @type {any} */ (source).tapes?.() ?? /** @type {any} */ (source).tape();

@@ -30,14 +30,6 @@ const LOST = { drop: 'dropped by hand', chance: 'bad luck', burst: 'the link has
 
 /** @type {Record<string, string>} */
 const PHASES = { startup: 'it looks for the rate of the line', drain: 'what start-up queued drains', down: 'a little slower than the line, until nothing waits', cruise: 'at the rate of the line', refill: 'at the rate of the line, before it asks for more', up: 'a little faster, to see whether there is more', probe_rtt: 'much less, to see the way without a queue', avoidance: 'after a loss less, and then more again', free: 'nothing controls it' };
-/** @type {Record<string, string>} */
-const MEET_REFUSALS = { full: 'it has as many meetings as it may', too_many: 'it has had too many meetings of that address', taken: 'another visitor has that seat' };
-/** @type {Record<string, string>} */
-const MAPPINGS = { none: 'no router translates its address', same: 'its router keeps one port for every destination', varies: 'its router gives every destination another port', unknown: 'what its router does is not known' };
-/** @type {Record<string, string>} */
-const KNOCKS = { ask: 'a knock', answer: 'an answer to a knock', choose: 'the choice of a path', agree: 'consent to a path' };
-/** @type {Record<string, string>} */
-const MEET_FAILURES = { silent: 'the meeting place does not answer', refused: 'the meeting place refuses', unreachable: 'no knock came through' };
 
 /** A part of a datagram in a few words. @param {any} block */
 const brief = ({ data, ack, close, closed, probe, size_probe, size_found: sized = size_probe, challenge, response: moved = challenge }) => (data ? messages(data) : ack ? `ack ${count(ack.upto)}${ack.missing ? `, ${plural(ack.missing, 'number', 'numbers')} missing` : ''}` : close ? `the end, ${count(close.last)} was the last` : closed ? 'the end is understood' : sized ? 'a question about the size' : moved ? 'a proof of the address' : probe ? 'a probe' : 'a request for the first message');
@@ -208,22 +200,6 @@ export const unicast = {
   'unicast.controlled': (a) => `${a.node} sends ${peer(a)} ${rate(a.rate)} from now on, with at most ${count(a.window)} B on the way: ${PHASES[a.phase] ?? a.phase}.`,
   'unicast.resized': (a) => `${a.node} sends ${peer(a)} datagrams of ${plural(a.bytes, 'byte', 'bytes')} from now on.`,
   'unicast.moved': (a) => `${a.node} learns that ${peer(a)} is at another address now: ${a.to}.`,
-  'meet.seated': (a) => `${a.peer} takes its seat in a meeting at ${a.node}.`,
-  'meet.turned_away': (a) => `${a.node} turns ${a.peer} away: ${MEET_REFUSALS[a.reason] ?? a.reason}.`,
-  'meet.introduced': (a) => `${a.node} tells ${a.peer} and ${a.other} where the other is${a.relayed ? ', and passes on what they send' : ''}.`,
-  'meet.left': (a) => `${a.peer} ${a.silent ? 'was silent for too long' : 'leaves its meeting'}: its seat is free.`,
-  'meet.relay_ended': (a) => `${a.node} passes nothing on for ${a.peer} any more, after ${plural(a.bytes, 'byte', 'bytes')}.`,
-  'meet.asking': (a) => `${a.node} asks the meeting place ${a.peer} how its address looks from there.`,
-  'meet.located': (a) => `The meeting place sees ${a.node} as ${a.seen}: ${MAPPINGS[a.mapping] ?? a.mapping}.`,
-  'meet.waiting': (a) => `${a.node} waits at the meeting place ${a.peer} for the other side.`,
-  'meet.met': (a) => `${a.node} learns where the other side is: ${plural(a.candidates, 'address', 'addresses')} to knock at.`,
-  'meet.knocked': (a) => `${a.node} sends ${a.peer} ${KNOCKS[a.step] ?? a.step}.`,
-  'meet.heard': (a) => `${a.node} gets ${KNOCKS[a.step] ?? a.step} from ${a.peer}.`,
-  'meet.chosen': (a) => `${a.node} and ${a.peer} agree on this path.`,
-  'meet.unsigned': (a) => `${a.node} drops what ${a.peer} sent: it is not signed with the key of this meeting.`,
-  'meet.skipped': (a) => `${a.node} does not knock at ${a.peer}.`,
-  'meet.no_path': (a) => `${a.node} finds no way: ${MEET_FAILURES[a.failure.kind] ?? a.failure.kind}.`,
-  'meet.malformed': (a) => `${a.node} drops a datagram of ${a.peer} that it cannot read.`,
   'unicast.limit': (a) => `${a.node} meets a limit: ${String(a.limit).replaceAll('_', ' ')}.`,
   'unicast.task': (a) => `The retransmit task of ${a.node} runs.`,
 

@@ -13,6 +13,7 @@ export const FIGURES = {
   queue: [{ key: 'wait_median', kind: 'time', worse: 1 }, { key: 'wait_most', kind: 'time', worse: 1 }, { key: 'served', kind: 'count', worse: -1 }, { key: 'idle', kind: 'time', worse: 1 }, { key: 'lost', kind: 'count', worse: 1 }],
   routing: [{ key: 'found', kind: 'share', worse: -1 }, { key: 'messages', kind: 'count', worse: 1 }, { key: 'hits', kind: 'count', worse: -1 }],
   unicast: [{ key: 'last', kind: 'time', worse: 1 }, { key: 'datagrams', kind: 'count', worse: 1 }, { key: 'again', kind: 'count', worse: 1 }, { key: 'lost', kind: 'count', worse: 1 }],
+  meet: [{ key: 'took', kind: 'time', worse: 1 }, { key: 'knocks', kind: 'count', worse: 1 }, { key: 'dropped', kind: 'count', worse: 1 }],
   swarm: [{ key: 'finish', kind: 'time', worse: 1 }, { key: 'whole', kind: 'share', worse: -1 }, { key: 'copies', kind: 'share', worse: 1 }],
 };
 
@@ -30,6 +31,10 @@ const READ = {
   unicast(source) {
     const { last, datagrams, again, lost, delivered, written } = source.totals();
     return { last: delivered < written ? null : last, datagrams, again, lost };
+  },
+  meet(source) {
+    const { first_direct: took, knocks, dropped } = source.totals();
+    return { took, knocks, dropped };
   },
   swarm(source) {
     const { at, whole, wanting, source_copies: copies } = source.outcome();

@@ -4,7 +4,8 @@ import { told } from '#lab/session/future.js';
 import { t } from '#lab/strings.js';
 import { firstFrom } from '#lab/unicast/axis.js';
 
-/** @import { Lane, Look } from './lane.js' */
+/** @import { Lane } from './lane.js' */
+/** @typedef {Omit<import('./lane.js').Look, 'colours'> & {colours: Record<'line'|'line-strong'|'ink-soft'|'sunken'|'accent'|'surface', string> & {font: string, size: number}}} Look */
 
 /** Instants in the gutter keep so far apart. */
 const APART = 26;
@@ -12,7 +13,7 @@ const APART = 26;
 /** A length below a second in milliseconds. @param {number} us */
 const length = (us) => (us < 1e6 ? `${Math.round(us / 1000)} ms` : us < 60e6 ? `${fixed(us / 1e6, 1)} s` : span(us));
 
-/** @param {CanvasRenderingContext2D} ctx @param {Look & {width: number, gutter: number, lanes: Lane[], origin: number, logical: boolean}} look */
+/** @param {CanvasRenderingContext2D} ctx @param {Look & {width: number, gutter: number, lanes: Pick<Lane, 'x'|'width'>[], origin: number, logical: boolean}} look */
 export function backdrop(ctx, look) {
   const { axis, top, height, width, gutter, colours, lanes } = look;
   const from = axis.to(top);

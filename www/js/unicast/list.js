@@ -3,7 +3,6 @@ import { el, setAttr } from '#lab/dom.js';
 import { t } from '#lab/strings.js';
 import { sentence } from '#lab/unicast/words.js';
 
-/** @import * as T from './types' */
 /** @import { UnicastRun } from './run.js' */
 
 /** So many stand in the list at once, around the selected one. */
@@ -12,8 +11,9 @@ const AROUND = 40;
 export class ArrowList {
   #shape = '';
 
-  /** @param {(by: number) => void} move @param {(id: number) => void} choose */
-  constructor(move, choose) {
+  /** @param {(by: number) => void} move @param {(id: number) => void} choose @param {(arrow: any, run: any) => string} [tell] */
+  constructor(move, choose, tell = sentence) {
+    this.tell = tell;
     this.node = el('div', {
       class: 'arrow-list', role: 'listbox', tabindex: '0', 'aria-label': t('arrow.list'),
       on: {
@@ -33,15 +33,15 @@ export class ArrowList {
     });
   }
 
-  /** @param {UnicastRun} run @param {T.Arrow[]} seen in sight @param {number|null} selected */
+  /** @param {UnicastRun|import('../meet/run.js').MeetRun} run @param {{id: number}[]} seen in sight @param {number|null} selected */
   update(run, seen, selected) {
-    const shape = `${run.edition}|${run.profile}|${seen[0]?.id}|${seen.length}|${selected}`;
+    const shape = `${run.edition}|${'profile' in run ? run.profile : ''}|${seen[0]?.id}|${seen.length}|${selected}`;
     if (shape === this.#shape) return;
     this.#shape = shape;
     const here = seen.findIndex((a) => a.id === selected);
     const from = Math.max(0, here - AROUND / 2);
     const options = seen.slice(from, from + AROUND).map((arrow) => el('div', {
-      role: 'option', id: `arrow${arrow.id}`, data: { arrow: arrow.id }, 'aria-selected': String(arrow.id === selected), text: sentence(arrow, run),
+      role: 'option', id: `arrow${arrow.id}`, data: { arrow: arrow.id }, 'aria-selected': String(arrow.id === selected), text: this.tell(arrow, run),
     }));
     this.node.replaceChildren(...options);
     this.node.hidden = options.length === 0;

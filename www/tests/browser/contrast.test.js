@@ -4,9 +4,9 @@ import { after, before, describe, test } from 'node:test';
 import { violations } from '../axe.js';
 import { BROWSERS, faded, open, start, state } from '../browser.js';
 
-const SCENES = ['queue?p=one-cut-wire&t=40000', 'routing?p=round-and-back&t=600', 'unicast?p=lose-middle&t=400', 'swarm?p=two-for-one&t=8000', 'queue?les=cut-the-wire/2'];
+const SCENES = ['queue?p=one-cut-wire&t=40000', 'routing?p=round-and-back&t=600', 'unicast?p=lose-middle&t=400', 'swarm?p=two-for-one&t=8000', 'meet?p=knock-early&t=1500', 'queue?les=cut-the-wire/2'];
 /** What of a picture must be told apart. @type {Record<string, string[]>} */
-const APART = { 'routing-pane': ['paper', 'ink', 'query', 'hit', 'lost'], 'unicast-pane': ['paper', 'ink', 'data', 'again', 'ack'], 'swarm-pane': ['ink', 'held', 'missing', 'flight', 'seed'] };
+const APART = { 'routing-pane': ['paper', 'ink', 'query', 'hit', 'lost'], 'unicast-pane': ['paper', 'ink', 'data', 'again', 'ack'], 'meet-pane': ['paper', 'ink', 'knock', 'answer', 'relay', 'mapped', 'lost'], 'swarm-pane': ['ink', 'held', 'missing', 'flight', 'seed'] };
 
 /** Only what this browser's own protocol can ask for. @param {import('puppeteer-core').Page} page @param {Record<string, string>} wanted */
 async function emulate(page, wanted) {

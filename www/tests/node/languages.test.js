@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { clock } from '../../js/format.js';
 import { en } from '../../js/strings/en.js';
+import { meet } from '../../js/strings/meet.js';
 import { routing } from '../../js/strings/routing.js';
 import { swarm } from '../../js/strings/swarm.js';
 import { unicast } from '../../js/strings/unicast.js';
@@ -28,7 +29,7 @@ after(() => { speakIn(null); speak(); });
 
 for (const tongue of TONGUES) {
   const own = Object.fromEntries(Object.entries(tongue.page).filter(([key]) => !stories(key)));
-  for (const [name, english, other] of /** @type {[string, Sentences, Sentences][]} */ ([['page', en, own], ['routing', routing, tongue.views.routing], ['unicast', unicast, tongue.views.unicast], ['swarm', swarm, tongue.views.swarm]])) {
+  for (const [name, english, other] of /** @type {[string, Sentences, Sentences][]} */ ([['page', en, own], ['routing', routing, tongue.views.routing], ['unicast', unicast, tongue.views.unicast], ['swarm', swarm, tongue.views.swarm], ['meet', meet, tongue.views.meet]])) {
     describe(`${tongue.id}, ${name}`, () => {
       test('every sentence is there, and none that English has not', () => {
         assert.deepEqual(Object.keys(other).filter((key) => !(key in english)), []);
@@ -58,7 +59,7 @@ for (const tongue of TONGUES) {
     speakIn(tongue);
     speak();
     const ids = [];
-    for (const view of ['queue', 'routing', 'unicast', 'swarm']) {
+    for (const view of ['queue', 'routing', 'unicast', 'swarm', 'meet']) {
       for (const preset of core.World.presets(view)) {
         const { title, text } = storyOf(preset);
         ids.push(preset.id);

@@ -39,6 +39,15 @@ const STORIES = {
   firewalls: ['Der halbe Schwarm hinter Firewalls', 'Die Hälfte der Clients ist nicht erreichbar und weiß es nicht. Nach fünf gescheiterten Verbindungen sind sie passiv und verbinden sich selbst.'],
   liar: ['Ein Lügner', 'Ein Client sendet falsche Bytes. Drei andere melden es, und niemand fragt ihn mehr.'],
   'flash-crowd': ['Der Ansturm', 'Tausend Clients kommen auf einmal. Die Quelle sendet die Datei einmal, die Menge tut den Rest.'],
+  'two-doors': ['Zwei Türen, die nur nach außen aufgehen', 'Ada und Ben sind hinter Routern, die nur Antworten hereinlassen. Beide klopfen im selben Augenblick: Jedes Klopfen öffnet die eigene Tür für das der anderen Seite.'],
+  'knock-early': ['Einer klopft zu früh', 'Die Vorstellung für Ada geht verloren, und der Treffpunkt wiederholt sie einen Moment später. Bens erste Klopfer finden ihre Tür zu und öffnen doch die eigene.'],
+  'relay-first': ['Erst über den Treffpunkt, dann direkt', 'Der Treffpunkt reicht die ersten Nachrichten weiter, während beide noch klopfen. Sobald ein Paar von Adressen bewiesen ist, wechselt die Verbindung dorthin, und keine Nachricht wird doppelt gesendet.'],
+  'one-symmetric': ['Für jedes Ziel ein anderer Port', 'Adas Router gibt jedem Ziel einen anderen Port, und der von Ben lässt nur genau den Port herein, an den Ben geschrieben hat. Darum klopft Ada von vielen Ports, und Ben rät einen davon.'],
+  'two-symmetric': ['Zwei, die jedem Ziel einen anderen Port geben', 'Keine Seite kann wissen, von welchem Port die andere klopft, und beide lassen nur herein, woran sie geschrieben haben. Nach vier Sekunden erfahren beide, warum es keinen Weg gibt.'],
+  'two-symmetric-relay': ['Dieselben zwei, und der Treffpunkt reicht weiter', 'Auch hier kommt kein Klopfen durch, aber der Treffpunkt reicht weiter, was sie senden, und kann es nicht lesen. Der Weg über ihn trägt vom ersten Augenblick an und bleibt.'],
+  'udp-blocked': ['Ein Netz, das UDP sperrt', 'Adas Netz lässt kein UDP hinaus, darum hört nicht einmal der Treffpunkt von ihr. Ben wartet auf einen Anruf, der nie kommt.'],
+  'mapping-expires': ['Ein Eintrag, der abläuft', '45 Sekunden lang wird nichts gesendet, und Adas Router vergisst seinen Eintrag nach 30. Ihre nächste Nachricht geht von einem anderen Port aus; Bens Router kennt ihre Adresse und lässt sie herein, und die Verbindung zieht um.'],
+  'one-home': ['Zwei in einer Wohnung', 'Beide sind hinter demselben Router, der nicht zurückgibt, was von innen kommt. Ihr Klopfen an seiner äußeren Adresse wird verworfen, das an den eigenen Adressen kommt sofort an.'],
 };
 
 /** @type {import('./words.js').Sentences} */

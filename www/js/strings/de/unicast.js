@@ -18,14 +18,6 @@ const side = (/** @type {Args} */ a) => (a.side === 'sender' ? 'Sender' : 'Empf�
 /** @type {Record<string, string>} */
 const PHASES = { startup: 'die Rate der Leitung wird gesucht', drain: 'was beim Start in die Warteschlange kam, läuft ab', down: 'etwas langsamer als die Leitung, bis nichts mehr wartet', cruise: 'mit der Rate der Leitung', refill: 'mit der Rate der Leitung, bevor nach mehr gefragt wird', up: 'etwas schneller, um zu sehen, ob es mehr gibt', probe_rtt: 'viel weniger, um den Weg ohne Warteschlange zu sehen', avoidance: 'nach einem Verlust weniger und dann wieder mehr', free: 'nichts regelt' };
 /** @type {Record<string, string>} */
-const MEET_REFUSALS = { full: 'Mehr Treffen sind nicht erlaubt', too_many: 'Diese Adresse hatte zu viele Treffen', taken: 'Den Platz hat ein anderer Besucher' };
-/** @type {Record<string, string>} */
-const MAPPINGS = { none: 'Kein Router übersetzt seine Adresse', same: 'Sein Router behält einen Port für alle Ziele', varies: 'Sein Router gibt jedem Ziel einen anderen Port', unknown: 'Was sein Router tut, ist nicht bekannt' };
-/** @type {Record<string, string>} */
-const KNOCKS = { ask: 'ein Klopfen', answer: 'eine Antwort auf ein Klopfen', choose: 'die Wahl eines Weges', agree: 'die Zustimmung zu einem Weg' };
-/** @type {Record<string, string>} */
-const MEET_FAILURES = { silent: 'Der Treffpunkt antwortet nicht', refused: 'Der Treffpunkt lehnt ab', unreachable: 'Kein Klopfen kam an' };
-/** @type {Record<string, string>} */
 const REASONS = { tail: 'sich nichts bewegt hat', missing: 'der Empfänger danach fragt', first: 'der Empfänger die Verbindung nicht kennt' };
 /** @type {Record<string, string>} */
 const ENDINGS = {
@@ -209,22 +201,6 @@ export const unicast = {
   'unicast.controlled': (a) => `${a.node} sendet ${peer(a)} von nun an ${rate(a.rate)}, mit höchstens ${count(a.window)} B unterwegs: ${PHASES[a.phase] ?? a.phase}.`,
   'unicast.resized': (a) => `${a.node} sendet ${a.who ?? 'dem anderen Ende'} von nun an Datagramme von ${plural(a.bytes, 'Byte', 'Bytes')}.`,
   'unicast.moved': (a) => `${a.node} erfährt, dass ${whom(a)} jetzt unter einer anderen Adresse zu erreichen ist: ${a.to}.`,
-  'meet.seated': (a) => `${a.peer} nimmt bei ${a.node} an einem Treffen teil.`,
-  'meet.turned_away': (a) => `${a.node} weist ${a.peer} ab: ${MEET_REFUSALS[a.reason] ?? a.reason}.`,
-  'meet.introduced': (a) => `${a.node} sagt ${a.peer} und ${a.other}, wo der jeweils andere ist${a.relayed ? ', und reicht weiter, was sie senden' : ''}.`,
-  'meet.left': (a) => `${a.peer} ${a.silent ? 'hat zu lange geschwiegen' : 'verlässt das Treffen'}: Der Platz ist frei.`,
-  'meet.relay_ended': (a) => `${a.node} reicht für ${a.peer} nichts mehr weiter, nach ${plural(a.bytes, 'Byte', 'Bytes')}.`,
-  'meet.asking': (a) => `${a.node} fragt den Treffpunkt ${a.peer}, wie seine Adresse von dort aussieht.`,
-  'meet.located': (a) => `Der Treffpunkt sieht ${a.node} als ${a.seen}: ${MAPPINGS[a.mapping] ?? a.mapping}.`,
-  'meet.waiting': (a) => `${a.node} wartet am Treffpunkt ${a.peer} auf die andere Seite.`,
-  'meet.met': (a) => `${a.node} erfährt, wo die andere Seite ist: ${plural(a.candidates, 'Adresse', 'Adressen')} zum Anklopfen.`,
-  'meet.knocked': (a) => `${a.node} sendet ${a.peer} ${KNOCKS[a.step] ?? a.step}.`,
-  'meet.heard': (a) => `${a.node} bekommt ${KNOCKS[a.step] ?? a.step} von ${a.peer}.`,
-  'meet.chosen': (a) => `${a.node} und ${a.peer} einigen sich auf diesen Weg.`,
-  'meet.unsigned': (a) => `${a.node} verwirft, was ${a.peer} gesendet hat: Es ist nicht mit dem Schlüssel dieses Treffens unterschrieben.`,
-  'meet.skipped': (a) => `${a.node} klopft bei ${a.peer} nicht an.`,
-  'meet.no_path': (a) => `${a.node} findet keinen Weg: ${MEET_FAILURES[a.failure.kind] ?? a.failure.kind}.`,
-  'meet.malformed': (a) => `${a.node} verwirft ein Datagramm von ${a.peer}, das sich nicht lesen lässt.`,
   'unicast.limit': (a) => `${a.node} stößt an eine Grenze: „${String(a.limit).replaceAll('_', ' ')}“.`,
   'unicast.task': (a) => `Der Durchlauf für den Neuversand läuft bei ${a.node}.`,
 

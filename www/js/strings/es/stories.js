@@ -39,6 +39,15 @@ const STORIES = {
   firewalls: ['Medio enjambre tras cortafuegos', 'La mitad de los clientes son inalcanzables y no lo saben. Tras cinco conexiones fallidas son pasivos y se conectan ellos mismos.'],
   liar: ['Un mentiroso', 'Un cliente envía bytes erróneos. Otros tres lo denuncian, y nadie vuelve a pedirle nada.'],
   'flash-crowd': ['La avalancha', 'Llegan mil clientes a la vez. La fuente envía el archivo una vez, la multitud hace el resto.'],
+  'two-doors': ['Dos puertas que solo se abren hacia fuera', 'Ada y Ben están detrás de routers que solo dejan entrar respuestas. Ambos tocan en el mismo momento: cada toque abre la propia puerta para el del otro lado.'],
+  'knock-early': ['Alguien que toca demasiado pronto', 'La presentación para Ada se pierde y el punto de encuentro la repite un momento después. Los primeros toques de Ben hallan la puerta de ella cerrada y, aun así, abren la de él.'],
+  'relay-first': ['Primero retransmitido, luego directo', 'El punto de encuentro transmite los primeros mensajes mientras ambos aún tocan. En cuanto se prueba un par de direcciones, la conexión pasa a él sin enviar ningún mensaje dos veces.'],
+  'one-symmetric': ['Otro puerto para cada destino', 'El router de Ada da a cada destino otro puerto, y el de Ben solo deja entrar el puerto exacto al que Ben escribió. Por eso Ada toca desde muchos puertos y Ben adivina uno de ellos.'],
+  'two-symmetric': ['Dos que dan a cada destino otro puerto', 'Ningún lado puede saber desde qué puerto tocará el otro, y ambos solo dejan entrar aquello a lo que escribieron. Tras cuatro segundos ambos saben por qué no hay camino.'],
+  'two-symmetric-relay': ['Los mismos dos, con retransmisión', 'Tampoco aquí pasa ningún toque, pero el punto de encuentro transmite lo que envían y no puede leerlo. El camino por él sirve desde el primer momento, y se queda.'],
+  'udp-blocked': ['Una red que bloquea UDP', 'La red de Ada no deja salir UDP, así que ni el punto de encuentro sabe de ella. Ben espera una llamada que nunca llega.'],
+  'mapping-expires': ['Una entrada que caduca', 'Durante 45 segundos no se envía nada, y el router de Ada olvida su entrada tras 30. Su siguiente mensaje sale por otro puerto; el router de Ben conoce su dirección y lo deja entrar, y la conexión se muda allí.'],
+  'one-home': ['Dos en una misma casa', 'Ambos están detrás del mismo router, que no devuelve lo que viene de dentro. Sus toques en la dirección exterior se descartan, y los de sus propias direcciones llegan enseguida.'],
 };
 
 /** @type {import('./words.js').Sentences} */

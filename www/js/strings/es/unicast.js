@@ -18,14 +18,6 @@ const side = (/** @type {Args} */ a) => (a.side === 'sender' ? 'emisor' : 'recep
 /** @type {Record<string, string>} */
 const PHASES = { startup: 'busca el ritmo de la línea', drain: 'se vacía la cola que dejó el arranque', down: 'algo más despacio que la línea, hasta que nada espera', cruise: 'al ritmo de la línea', refill: 'al ritmo de la línea, antes de pedir más', up: 'algo más deprisa, para ver si hay más', probe_rtt: 'mucho menos, para ver el camino sin cola', avoidance: 'tras una pérdida menos, y luego otra vez más', free: 'nada lo regula' };
 /** @type {Record<string, string>} */
-const MEET_REFUSALS = { full: 'no se permiten más encuentros', too_many: 'esta dirección ya tuvo demasiados encuentros', taken: 'el lugar es de otro visitante' };
-/** @type {Record<string, string>} */
-const MAPPINGS = { none: 'ningún router traduce su dirección', same: 'su router mantiene un puerto para todos los destinos', varies: 'su router da a cada destino otro puerto', unknown: 'no se sabe qué hace su router' };
-/** @type {Record<string, string>} */
-const KNOCKS = { ask: 'un toque', answer: 'una respuesta a un toque', choose: 'la elección de un camino', agree: 'el acuerdo sobre un camino' };
-/** @type {Record<string, string>} */
-const MEET_FAILURES = { silent: 'el punto de encuentro no responde', refused: 'el punto de encuentro lo rechaza', unreachable: 'no llegó ningún toque' };
-/** @type {Record<string, string>} */
 const REASONS = { tail: 'no se ha movido nada', missing: 'el receptor lo pide', first: 'el receptor no conoce la conexión' };
 /** @type {Record<string, string>} */
 const ENDINGS = {
@@ -209,22 +201,6 @@ export const unicast = {
   'unicast.controlled': (a) => `${a.node} envía desde ahora a ${peer(a)} ${rate(a.rate)}, con ${count(a.window)} B en camino como máximo: ${PHASES[a.phase] ?? a.phase}.`,
   'unicast.resized': (a) => `${a.node} envía desde ahora a ${a.who ?? 'el otro extremo'} datagramas de ${plural(a.bytes, 'byte', 'bytes')}.`,
   'unicast.moved': (a) => `${a.node} se entera de que ${whom(a)} está ahora en otra dirección: ${a.to}.`,
-  'meet.seated': (a) => `${a.peer} participa en un encuentro en ${a.node}.`,
-  'meet.turned_away': (a) => `${a.node} no admite a ${a.peer}: ${MEET_REFUSALS[a.reason] ?? a.reason}.`,
-  'meet.introduced': (a) => `${a.node} dice a ${a.peer} y a ${a.other} dónde está el otro${a.relayed ? ', y transmite lo que envían' : ''}.`,
-  'meet.left': (a) => `${a.peer} ${a.silent ? 'ha callado demasiado tiempo' : 'deja el encuentro'}: el lugar queda libre.`,
-  'meet.relay_ended': (a) => `${a.node} ya no transmite nada para ${a.peer}, tras ${plural(a.bytes, 'byte', 'bytes')}.`,
-  'meet.asking': (a) => `${a.node} pregunta al punto de encuentro ${a.peer} cómo se ve su dirección desde allí.`,
-  'meet.located': (a) => `El punto de encuentro ve a ${a.node} como ${a.seen}: ${MAPPINGS[a.mapping] ?? a.mapping}.`,
-  'meet.waiting': (a) => `${a.node} espera al otro lado en el punto de encuentro ${a.peer}.`,
-  'meet.met': (a) => `${a.node} sabe dónde está el otro lado: ${plural(a.candidates, 'dirección', 'direcciones')} donde llamar.`,
-  'meet.knocked': (a) => `${a.node} envía a ${a.peer} ${KNOCKS[a.step] ?? a.step}.`,
-  'meet.heard': (a) => `${a.node} recibe ${KNOCKS[a.step] ?? a.step} de ${a.peer}.`,
-  'meet.chosen': (a) => `${a.node} y ${a.peer} acuerdan este camino.`,
-  'meet.unsigned': (a) => `${a.node} desecha lo que envió ${a.peer}: no está firmado con la clave de este encuentro.`,
-  'meet.skipped': (a) => `${a.node} no llama a ${a.peer}.`,
-  'meet.no_path': (a) => `${a.node} no encuentra camino: ${MEET_FAILURES[a.failure.kind] ?? a.failure.kind}.`,
-  'meet.malformed': (a) => `${a.node} desecha un datagrama de ${a.peer} que no se puede leer.`,
   'unicast.limit': (a) => `${a.node} llega a un límite: «${String(a.limit).replaceAll('_', ' ')}».`,
   'unicast.task': (a) => `La tarea de retransmisión se ejecuta en ${a.node}.`,
 

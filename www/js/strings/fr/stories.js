@@ -39,6 +39,15 @@ const STORIES = {
   firewalls: ['Un demi-essaim derrière des pare-feu', 'La moitié des clients sont injoignables et ne le savent pas. Après cinq connexions échouées, ils sont passifs et se connectent eux-mêmes.'],
   liar: ['Un menteur', 'Un client envoie des octets faux. Trois autres le signalent, et plus personne ne lui demande rien.'],
   'flash-crowd': ['La ruée', 'Mille clients arrivent d’un coup. La source envoie le fichier une fois, la foule fait le reste.'],
+  'two-doors': ['Deux portes qui ne s’ouvrent que vers l’extérieur', 'Ada et Ben sont derrière des routeurs qui ne laissent entrer que des réponses. Les deux frappent au même moment : chaque coup ouvre sa propre porte à celui de l’autre.'],
+  'knock-early': ['Un coup trop tôt', 'La présentation pour Ada se perd, et le point de rencontre la répète un instant après. Les premiers coups de Ben trouvent la porte d’Ada fermée, et ouvrent pourtant celle de Ben.'],
+  'relay-first': ['Relayé d’abord, direct ensuite', 'Le point de rencontre transmet les premiers messages pendant que les deux frappent encore. Dès qu’une paire d’adresses est prouvée, la connexion y passe sans envoyer de message deux fois.'],
+  'one-symmetric': ['Un autre port pour chaque destination', 'Le routeur d’Ada donne un autre port à chaque destination, et celui de Ben ne laisse entrer que le port exact auquel Ben a écrit. Alors Ada frappe depuis beaucoup de ports, et Ben en devine un.'],
+  'two-symmetric': ['Deux qui donnent un autre port à chaque destination', 'Aucun côté ne peut savoir de quel port l’autre frappera, et les deux ne laissent entrer que ce à quoi ils ont écrit. Après quatre secondes les deux apprennent pourquoi il n’y a pas de chemin.'],
+  'two-symmetric-relay': ['Les deux mêmes, avec un relais', 'Ici non plus aucun coup ne passe, mais le point de rencontre transmet ce qu’ils envoient, sans pouvoir le lire. Le chemin par lui porte dès le premier instant, et reste.'],
+  'udp-blocked': ['Un réseau qui bloque l’UDP', 'Le réseau d’Ada ne laisse pas sortir d’UDP, et même le point de rencontre n’entend rien d’elle. Ben attend un appel qui ne vient jamais.'],
+  'mapping-expires': ['Une entrée qui expire', 'Pendant 45 secondes rien n’est envoyé, et le routeur d’Ada oublie son entrée après 30. Son prochain message part d’un autre port ; le routeur de Ben connaît son adresse et le laisse entrer, et la connexion y passe.'],
+  'one-home': ['Deux dans une même maison', 'Les deux sont derrière le même routeur, qui ne renvoie pas ce qui vient du dedans. Leurs coups à son adresse extérieure sont jetés, et ceux à leurs propres adresses arrivent aussitôt.'],
 };
 
 /** @type {import('./words.js').Sentences} */

@@ -18,14 +18,6 @@ const side = (/** @type {Args} */ a) => (a.side === 'sender' ? 'émetteur' : 'r�
 /** @type {Record<string, string>} */
 const PHASES = { startup: 'le débit de la ligne est recherché', drain: 'la file laissée par le démarrage se vide', down: 'un peu plus lentement que la ligne, jusqu’à ce que rien n’attende', cruise: 'au débit de la ligne', refill: 'au débit de la ligne, avant de demander plus', up: 'un peu plus vite, pour voir s’il y a davantage', probe_rtt: 'beaucoup moins, pour voir le trajet sans file', avoidance: 'après une perte moins, puis de nouveau plus', free: 'rien ne règle l’envoi' };
 /** @type {Record<string, string>} */
-const MEET_REFUSALS = { full: 'pas plus de rencontres permises', too_many: 'cette adresse a eu trop de rencontres', taken: 'la place est à un autre visiteur' };
-/** @type {Record<string, string>} */
-const MAPPINGS = { none: 'aucun routeur ne traduit son adresse', same: 'son routeur garde un port pour toutes les destinations', varies: 'son routeur donne un autre port à chaque destination', unknown: 'on ne sait pas ce que fait son routeur' };
-/** @type {Record<string, string>} */
-const KNOCKS = { ask: 'un coup à la porte', answer: 'une réponse à un coup', choose: 'le choix d’un chemin', agree: 'l’accord sur un chemin' };
-/** @type {Record<string, string>} */
-const MEET_FAILURES = { silent: 'le point de rencontre ne répond pas', refused: 'le point de rencontre refuse', unreachable: 'aucun coup n’est arrivé' };
-/** @type {Record<string, string>} */
 const REASONS = { tail: 'rien n’a bougé', missing: 'le récepteur le demande', first: 'le récepteur ne connaît pas la connexion' };
 /** @type {Record<string, string>} */
 const ENDINGS = {
@@ -209,22 +201,6 @@ export const unicast = {
   'unicast.controlled': (a) => `${a.node} envoie désormais à ${peer(a)} ${rate(a.rate)}, avec au plus ${count(a.window)} B en route : ${PHASES[a.phase] ?? a.phase}.`,
   'unicast.resized': (a) => `${a.node} envoie désormais à ${a.who ?? 'l’autre bout'} des datagrammes de ${plural(a.bytes, 'octet', 'octets')}.`,
   'unicast.moved': (a) => `${a.node} apprend que ${whom(a)} est maintenant à une autre adresse : ${a.to}.`,
-  'meet.seated': (a) => `${a.peer} prend part à une rencontre chez ${a.node}.`,
-  'meet.turned_away': (a) => `${a.node} n’accepte pas ${a.peer} : ${MEET_REFUSALS[a.reason] ?? a.reason}.`,
-  'meet.introduced': (a) => `${a.node} dit à ${a.peer} et à ${a.other} où est l’autre${a.relayed ? ', et transmet ce qu’ils envoient' : ''}.`,
-  'meet.left': (a) => `${a.peer} ${a.silent ? 's’est tu trop longtemps' : 'quitte la rencontre'} : la place est libre.`,
-  'meet.relay_ended': (a) => `${a.node} ne transmet plus rien pour ${a.peer}, après ${plural(a.bytes, 'octet', 'octets')}.`,
-  'meet.asking': (a) => `${a.node} demande au point de rencontre ${a.peer} comment on y voit son adresse.`,
-  'meet.located': (a) => `Le point de rencontre voit ${a.node} comme ${a.seen} : ${MAPPINGS[a.mapping] ?? a.mapping}.`,
-  'meet.waiting': (a) => `${a.node} attend l’autre côté au point de rencontre ${a.peer}.`,
-  'meet.met': (a) => `${a.node} apprend où est l’autre côté : ${plural(a.candidates, 'adresse', 'adresses')} où frapper.`,
-  'meet.knocked': (a) => `${a.node} envoie à ${a.peer} ${KNOCKS[a.step] ?? a.step}.`,
-  'meet.heard': (a) => `${a.node} reçoit ${KNOCKS[a.step] ?? a.step} de ${a.peer}.`,
-  'meet.chosen': (a) => `${a.node} et ${a.peer} s’accordent sur ce chemin.`,
-  'meet.unsigned': (a) => `${a.node} jette ce que ${a.peer} a envoyé : ce n’est pas signé avec la clé de cette rencontre.`,
-  'meet.skipped': (a) => `${a.node} ne frappe pas chez ${a.peer}.`,
-  'meet.no_path': (a) => `${a.node} ne trouve pas de chemin : ${MEET_FAILURES[a.failure.kind] ?? a.failure.kind}.`,
-  'meet.malformed': (a) => `${a.node} jette un datagramme de ${a.peer} qui est illisible.`,
   'unicast.limit': (a) => `${a.node} atteint une limite : « ${String(a.limit).replaceAll('_', ' ')} ».`,
   'unicast.task': (a) => `La tâche de retransmission s’exécute chez ${a.node}.`,
 

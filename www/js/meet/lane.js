@@ -1,0 +1,291 @@
+/** The picture: a line for each node, an arrow for each datagram, and where routers stop them. */
+import { isHidden, told } from '#lab/session/future.js';
+import { t } from '#lab/strings.js';
+import { firstFrom } from '#lab/unicast/axis.js';
+import { cross, head } from '#lab/unicast/look.js';
+import { STROKES } from '#lab/meet/look.js';
+import { kindOf, label, port } from '#lab/meet/words.js';
+
+/** @import * as T from './types' */
+/** @import { Axis } from '../unicast/axis.js' */
+/** @import { Palette } from './look.js' */
+/** @import { Kind } from './words.js' */
+/** @import { MeetRun } from './run.js' */
+
+/** How near the pointer must come to an arrow, in pixels. */
+const NEAR_PX = 9;
+/** Where on an arrow a word may stand, and how far words keep apart. */
+const STANDS = [0.3, 0.55, 0.78];
+const APART = 1.25;
+/** More words at once would be a grey wall. */
+const WORDS = 90;
+/** How strongly what is not looked for is drawn. */
+const PALE = 0.12;
+/** What weighs most is drawn last. */
+const ORDER = /** @type {Record<Kind, number>} */ ({ place: 0, relay: 1, data: 2, knock: 3, answer: 4, choose: 5 });
+
+/** @typedef {{top: number, height: number, axis: Axis, now: number, colours: Palette, selected: number|null, pointed: number|null, still: boolean, found: import('../session/sought.js').Find|null}} Look */
+
+export class Lane {
+  #edition = -1;
+  /** The longest way, to know which arrows reach into sight. */
+  #longest = 0;
+  /** @type {number[]} */ #sent = [];
+  /** @type {Map<number, number>} */ lines = new Map();
+  width = 0;
+
+  /** @param {MeetRun} run */
+  constructor(run) {
+    this.run = run;
+    this.place = run.nodes.find((n) => n.role === 'place')?.id ?? -1;
+    this.roles = new Map(run.nodes.map((n) => [n.id, n.role]));
+  }
+
+  /** Takes up what the run has learnt. */
+  refresh() {
+    const { run } = this;
+    if (run.edition === this.#edition) return;
+    this.#edition = run.edition;
+    this.#sent = run.arrows.map((a) => a.sent);
+    this.#longest = run.arrows.reduce((most, a) => Math.max(most, (a.at ?? a.due) - a.sent), 0);
+    this.bands = bands(run);
+  }
+  /** @type {{node: number, from: number, to: number, path: 'direct'|'relay'|'none'}[]} */ bands = [];
+
+  /** Shares out the width beside the clock. @param {number} x @param {number} width */
+  lay(x, width) {
+    this.width = x + width;
+    const order = this.run.order();
+    const each = width / order.length;
+    this.lines = new Map(order.map((node, i) => [node, x + each * (i + 0.5)]));
+  }
+
+  /** @param {T.MeetArrow} arrow @param {Axis} axis */
+  line({ from, to, sent, at, due }, axis) {
+    const x0 = this.lines.get(from) ?? 0;
+    return { x0, y0: axis.of(sent), x1: (to === null ? undefined : this.lines.get(to)) ?? (x0 + (this.lines.get(this.place) ?? x0)) / 2, y1: axis.of(at ?? due) };
+  }
+
+  /** Arrows that can be seen between two heights. @param {Look} look @returns {T.MeetArrow[]} */
+  sight({ axis, top, height }) {
+    const [from, to] = [axis.to(top - 20), axis.to(top + height + 20)];
+    const [begin, end] = [firstFrom(this.#sent, from - this.#longest), firstFrom(this.#sent, to + 1)];
+    return this.run.arrows.slice(begin, end).filter((a) => (a.at ?? a.due) >= from);
+  }
+
+  /** The arrow nearest to a point. @param {number} x @param {number} y from the top of the whole picture @param {Look} look */
+  near(x, y, look) {
+    /** @type {T.MeetArrow|null} */
+    let best = null;
+    let least = NEAR_PX;
+    for (const arrow of this.sight(look)) {
+      if (!told(arrow.sent, look.now)) continue;
+      const { x0, y0, x1, y1 } = this.line(arrow, look.axis);
+      const part = Math.min(1, Math.max(0, ((x - x0) * (x1 - x0) + (y - y0) * (y1 - y0)) / Math.max(1, (x1 - x0) ** 2 + (y1 - y0) ** 2)));
+      const away = Math.hypot(x - x0 - part * (x1 - x0), y - y0 - part * (y1 - y0));
+      if (away < least) [best, least] = [arrow, away];
+    }
+    return best;
+  }
+
+  /** @param {CanvasRenderingContext2D} ctx @param {Look} look whose canvas begins at the top of what is in sight */
+  paint(ctx, look) {
+    const { axis, top, height, now } = look;
+    const [from, to] = [axis.to(top - 20), axis.to(top + height + 20)];
+    ctx.save();
+    if (isHidden()) {
+      // Nothing below the present: what flies is drawn as far as it has come.
+      ctx.beginPath();
+      ctx.rect(0, top - 20, this.width, Math.max(0, axis.of(now) - top + 20));
+      ctx.clip();
+    }
+    this.#lifelines(ctx, look, from, to);
+    const seen = this.sight(look).map((arrow) => ({ arrow, kind: kindOf(arrow, this.place) })).sort((a, b) => ORDER[a.kind] - ORDER[b.kind]);
+    for (const { arrow, kind } of seen) this.#arrow(ctx, arrow, kind, look);
+    this.#labels(ctx, seen.reverse(), look);
+    this.#marks(ctx, look, from, to);
+    ctx.restore();
+  }
+
+  /** A router's line is a wall, a person's has the colour of its path. @param {CanvasRenderingContext2D} ctx @param {Look} look @param {number} from @param {number} to */
+  #lifelines(ctx, { axis, colours, now }, from, to) {
+    const [y0, y1] = [axis.of(from), axis.of(to)];
+    const half = axis.of(Math.min(Math.max(now, from), to));
+    for (const [node, x] of this.lines) {
+      const router = this.roles.get(node) === 'router';
+      for (const [a, b, alpha] of [[y0, half, 1], [half, y1, 0.4]]) {
+        ctx.globalAlpha = alpha;
+        if (router) {
+          ctx.fillStyle = colours.line;
+          ctx.fillRect(x - 4, a, 8, b - a);
+          ctx.fillStyle = colours['line-strong'];
+          ctx.fillRect(x - 4, a, 1.5, b - a);
+          ctx.fillRect(x + 2.5, a, 1.5, b - a);
+        } else {
+          ctx.fillStyle = colours['line-strong'];
+          ctx.fillRect(x - 1, a, 2, b - a);
+        }
+      }
+    }
+    ctx.globalAlpha = 1;
+    for (const { node, from: begin, to: end, path } of this.bands) {
+      if (begin > to || end < from || begin > now) continue;
+      const x = this.lines.get(node) ?? 0;
+      const [a, b] = [axis.of(begin), Math.min(y1, axis.of(Math.min(end, now)))];
+      ctx.fillStyle = colours[path];
+      if (path === 'relay') for (let y = a; y < b; y += 12) ctx.fillRect(x - 3, y, 6, Math.min(8, b - y));
+      else ctx.fillRect(x - (path === 'none' ? 1 : 3), a, path === 'none' ? 2 : 6, b - a);
+    }
+  }
+
+  /** @param {CanvasRenderingContext2D} ctx @param {T.MeetArrow} arrow @param {Kind} kind @param {Look} look */
+  #arrow(ctx, arrow, kind, { axis, now, colours, selected, pointed, still, found }) {
+    const dim = found && !found.ids.has(arrow.id) && !found.seqs.has(arrow.seq) ? PALE : 1;
+    const { x0, y0, x1, y1 } = this.line(arrow, axis);
+    const stroke = STROKES[kind];
+    const stopped = arrow.fate === 'dropped' || arrow.fate === 'lost' || arrow.to === null;
+    const reach = arrow.fate === 'lost' || arrow.to === null ? 0.5 : 1;
+    // How far it has come by now.
+    const come = arrow.sent > now ? 0 : y1 <= y0 ? 1 : Math.min(1, (axis.of(now) - y0) / (y1 - y0));
+    const to = still && come > 0 && come < reach ? reach : Math.min(come, reach);
+    const angle = Math.atan2(y1 - y0, x1 - x0);
+    const back = (/** @type {number} */ p) => (p < 1 ? 0 : this.roles.get(arrow.to ?? -1) === 'router' ? 5 : 2);
+    const at = (/** @type {number} */ p) => /** @type {[number, number]} */ ([x0 + (x1 - x0) * p - Math.cos(angle) * back(p), y0 + (y1 - y0) * p - Math.sin(angle) * back(p)]);
+    if (arrow.id === selected || arrow.id === pointed) {
+      ctx.globalAlpha = arrow.id === selected ? 0.35 : 0.18;
+      ctx.strokeStyle = colours.accent;
+      ctx.lineWidth = 11;
+      ctx.lineCap = 'round';
+      stretch(ctx, at(0), at(1));
+      ctx.lineCap = 'butt';
+    }
+    ctx.strokeStyle = ctx.fillStyle = colours[kind];
+    ctx.lineWidth = stroke.width;
+    ctx.setLineDash(stroke.dash);
+    if (to < reach || come === 0) {
+      ctx.globalAlpha = 0.22 * dim;
+      stretch(ctx, at(to), at(reach));
+      if (!stopped) head(ctx, ...at(1), angle, stroke.head);
+    }
+    ctx.globalAlpha = dim;
+    if (to > 0) {
+      stretch(ctx, at(0), at(to));
+      if (!stopped && to === 1) head(ctx, ...at(1), angle, stroke.head);
+      if (come < reach && !still) {
+        ctx.setLineDash([]);
+        ctx.beginPath();
+        ctx.arc(...at(to), 4, 0, 7);
+        ctx.fill();
+      }
+    }
+    ctx.setLineDash([]);
+    if (stopped) {
+      ctx.globalAlpha = dim * (come >= reach ? 1 : 0.3);
+      for (const [ink, width] of /** @type {const} */ ([['paper', 5], ['lost', 2.5]])) {
+        ctx.lineWidth = width;
+        ctx.strokeStyle = colours[ink];
+        cross(ctx, ...at(reach), 5);
+      }
+    }
+    ctx.globalAlpha = 1;
+  }
+
+  /** Words on the arrows, as many as find room. @param {CanvasRenderingContext2D} ctx @param {{arrow: T.MeetArrow, kind: Kind}[]} list the weightiest first @param {Look} look */
+  #labels(ctx, list, { axis, now, colours, selected, pointed, found }) {
+    const { size, font } = colours;
+    /** @type {[number, number, number][]} */
+    const taken = [];
+    ctx.textBaseline = 'middle';
+    ctx.textAlign = 'center';
+    // What is selected or pointed at has its word in any case, then what a router has dropped.
+    const weight = (/** @type {T.MeetArrow} */ a) => (a.id === selected || a.id === pointed ? 0 : a.fate === 'dropped' ? 1 : 2);
+    for (const { arrow, kind } of [...list].sort((a, b) => weight(a.arrow) - weight(b.arrow))) {
+      if (taken.length >= WORDS) break;
+      if (found && !found.ids.has(arrow.id) && !found.seqs.has(arrow.seq)) continue;
+      const { x0, y0, x1, y1 } = this.line(arrow, axis);
+      const dropped = arrow.fate === 'dropped' && told(arrow.at, now) ? `${label(arrow)} ✕ ${t(`drop.${arrow.dropped}`)}` : '';
+      ctx.font = `${arrow.id === selected || dropped ? 700 : 550} ${size}px ${font}`;
+      for (const words of dropped ? [dropped, `✕ ${t(`drop.${arrow.dropped}`)}`] : [label(arrow)]) {
+        const wide = ctx.measureText(words).width / 2 + 5;
+        if (wide * 2 > Math.abs(x1 - x0) + 40 && arrow.id !== selected) continue;
+        const stand = STANDS.map((p) => [x0 + (x1 - x0) * p, y0 + (y1 - y0) * p])
+          .find(([x, y]) => x - wide > 0 && x + wide < this.width && taken.every(([tx, ty, tw]) => Math.abs(tx - x) > tw + wide || Math.abs(ty - y) > size * APART));
+        if (!stand) continue;
+        const [x, y] = stand;
+        taken.push([x, y, wide]);
+        ctx.globalAlpha = arrow.sent > now ? 0.6 : 1;
+        ctx.fillStyle = colours.paper;
+        ctx.beginPath();
+        ctx.roundRect(x - wide, y - size * 0.7, wide * 2, size * 1.4, size * 0.7);
+        ctx.fill();
+        ctx.fillStyle = dropped ? colours.lost : colours[kind];
+        ctx.fillText(words, x, y + 0.5);
+        break;
+      }
+    }
+    ctx.globalAlpha = 1;
+  }
+
+  /** What people do, and what a router's table gains and loses. @param {CanvasRenderingContext2D} ctx @param {Look} look @param {number} from @param {number} to */
+  #marks(ctx, { axis, colours, now }, from, to) {
+    const { size, font } = colours;
+    let last = -Infinity;
+    for (const { at, node, kind, addr } of this.run.marks) {
+      if (at < from || at > to || !told(at, now)) continue;
+      const [x, y] = [this.lines.get(node) ?? 0, axis.of(at)];
+      ctx.globalAlpha = at > now ? 0.4 : 1;
+      const table = kind === 'mapped' || kind === 'expired' || kind === 'evicted';
+      ctx.lineWidth = 2;
+      ctx.strokeStyle = ctx.fillStyle = table ? colours.mapped : kind === 'alone' || kind === 'fault' ? colours.lost : kind === 'relayed' ? colours.relay : kind === 'came' ? colours.ink : colours.direct;
+      ctx.beginPath();
+      if (table) ctx.rect(x - 5, y - 5, 10, 10);
+      else ctx.arc(x, y, 6, 0, 7);
+      if (kind === 'expired' || kind === 'evicted' || kind === 'came') {
+        const ink = ctx.strokeStyle;
+        ctx.fillStyle = colours.paper;
+        ctx.fill();
+        ctx.strokeStyle = ink;
+        ctx.stroke();
+      } else ctx.fill();
+      // Of many at one moment one has its word.
+      if (table && y - last < size * 1.5 && kind === 'mapped') continue;
+      if (table) last = y;
+      const words = table ? `${t(`mark.${kind}`)} ${addr ? port(addr) : ''}` : t(`mark.${kind}`);
+      ctx.font = `650 ${size}px ${font}`;
+      const wide = ctx.measureText(words).width;
+      const right = x + 12 + wide + 4 < this.width;
+      const tx = right ? x + 11 : x - 11 - wide;
+      ctx.textAlign = 'left';
+      ctx.textBaseline = 'middle';
+      ctx.fillStyle = colours.paper;
+      ctx.beginPath();
+      ctx.roundRect(tx - 3, y - size * 0.7, wide + 6, size * 1.4, size * 0.4);
+      ctx.fill();
+      ctx.fillStyle = ctx.strokeStyle;
+      ctx.fillText(words, tx, y + 0.5);
+    }
+    ctx.globalAlpha = 1;
+  }
+}
+
+/** Since when, and how long, each person has which path. @param {MeetRun} run */
+function bands(run) {
+  /** @type {{node: number, from: number, to: number, path: 'direct'|'relay'|'none'}[]} */
+  const all = [];
+  for (const { kind, node, at } of run.marks) {
+    const path = kind === 'relayed' ? 'relay' : kind === 'direct' || kind === 'moved' ? 'direct' : kind === 'alone' || kind === 'fault' ? 'none' : null;
+    if (!path) continue;
+    const before = all.findLast((band) => band.node === node);
+    if (before) before.to = at;
+    all.push({ node, from: at, to: Infinity, path });
+  }
+  return all;
+}
+
+/** @param {CanvasRenderingContext2D} ctx @param {[number, number]} from @param {[number, number]} to */
+function stretch(ctx, from, to) {
+  ctx.beginPath();
+  ctx.moveTo(...from);
+  ctx.lineTo(...to);
+  ctx.stroke();
+}
