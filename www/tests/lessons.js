@@ -42,6 +42,7 @@ export const ANSWERS = {
   'rarest-first': { 2: choice(0, 2), 4: number(24, 1), 6: choice(0, 2) },
   liar: { 1: choice(1, 0), 3: number(3, 1), 5: choice(1, 0) },
   firewalls: { 0: number(8, 16), 4: number(4, 8) },
+  'two-doors': { 2: choice(1, 0), 4: choice(1, 0), 6: choice(1, 0), 7: choice(0, 1) },
   'test-waiting': { 0: choice(1, 0), 1: choice(2, 0), 2: choice(2, 0), 3: choice(1, 0) },
   'test-finding': { 0: choice(1, 0), 1: choice(1, 0), 2: choice(1, 0) },
   'test-mending': { 0: choice(2, 1), 1: choice(1, 0), 2: choice(1, 0) },

@@ -38,8 +38,8 @@ pub use self::stage::{LessonStage, StageError, StageTweak};
 pub use self::words::{all_in, find_in};
 
 /// The lessons that come with the simulator, in the order in which they teach
-/// best: six for each protocol, in two rounds of less and less help, and of unicast one
-/// more. Then the exit tests of the courses.
+/// best: six for each protocol, in two rounds of less and less help, of unicast one
+/// more, and one about two people who meet. Then the exit tests of the courses.
 #[doc(hidden)]
 pub const ALL: &[&str] = &[
     include_str!("../../lessons/polling-windows.toml"),
@@ -67,6 +67,7 @@ pub const ALL: &[&str] = &[
     include_str!("../../lessons/rarest-first.toml"),
     include_str!("../../lessons/liar.toml"),
     include_str!("../../lessons/firewalls.toml"),
+    include_str!("../../lessons/two-doors.toml"),
     include_str!("../../lessons/test-waiting.toml"),
     include_str!("../../lessons/test-finding.toml"),
     include_str!("../../lessons/test-mending.toml"),

@@ -24,7 +24,7 @@ macro_rules! texts {
             "hang-up", "flood", "way-back", "late-push", "mesh", "hop-limit", "late-answer",
             "lose-the-middle", "lose-the-last", "lose-the-first", "lose-the-ack", "restart",
             "close-in-flight", "fill-the-queue", "free-piece", "two-for-one", "deadlock", "rarest-first", "liar",
-            "firewalls", "test-waiting", "test-finding", "test-mending", "test-sharing",
+            "firewalls", "two-doors", "test-waiting", "test-finding", "test-mending", "test-sharing",
         )
     };
     ($language:literal; $($id:literal,)*) => {
@@ -33,7 +33,7 @@ macro_rules! texts {
 }
 
 /// The languages of the lessons other than English.
-const TRANSLATIONS: [(&str, [&str; 29]); 3] = [texts!("de"), texts!("es"), texts!("fr")];
+const TRANSLATIONS: [(&str, [&str; 30]); 3] = [texts!("de"), texts!("es"), texts!("fr")];
 
 /// Every lesson there is, in a language; in English where it is not in that one.
 #[must_use]

@@ -12,7 +12,7 @@ import { VIEWS } from '#lab/views.js';
 /** @import { Classroom } from './lesson.js' */
 
 /** Three courses, each of the lessons of one protocol or of two; docs/course.md says what they are for. */
-export const COURSES = [{ id: 'waiting', views: ['queue'] }, { id: 'finding', views: ['routing'] }, { id: 'sharing', views: ['unicast', 'swarm'] }];
+export const COURSES = [{ id: 'waiting', views: ['queue'] }, { id: 'finding', views: ['routing', 'meet'] }, { id: 'sharing', views: ['unicast', 'swarm'] }];
 
 /** @param {Classroom} room */
 export function lessonList(room) {

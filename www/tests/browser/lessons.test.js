@@ -10,7 +10,7 @@ import { WWW } from '../serve.js';
 
 /** @import { Page } from 'puppeteer-core' */
 
-const LESSONS = { queue: 'cut-the-wire', routing: 'way-back', unicast: 'lose-the-middle', swarm: 'two-for-one' };
+const LESSONS = { queue: 'cut-the-wire', routing: 'way-back', unicast: 'lose-the-middle', swarm: 'two-for-one', meet: 'two-doors' };
 
 /** Goes on by Tab until something has the focus. @param {Page} page @param {string} selector */
 async function tabTo(page, selector) {

@@ -9,10 +9,10 @@ import { ANSWERS, DEEDS } from '../lessons.js';
 let core;
 before(async () => { core = await inNode(); });
 
-test('there are twenty-five lessons and an exit test of each protocol, and answers to each', () => {
+test('there are twenty-six lessons and an exit test of each protocol, and answers to each', () => {
   const all = core.Lesson.all();
   const ids = all.map(({ id }) => id);
-  assert.equal(all.filter((one) => !one.exit_test).length, 25);
+  assert.equal(all.filter((one) => !one.exit_test).length, 26);
   assert.equal(all.filter((one) => one.exit_test).length, 4);
   assert.deepEqual(Object.keys(ANSWERS), ids);
 });
