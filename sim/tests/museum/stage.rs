@@ -6,10 +6,11 @@ use std::net::SocketAddr;
 
 use servent_core::engine::{Effect, Engine as _, Fx};
 use servent_core::id::{ConnId, FileIndex, Sha1};
+use servent_core::meet::{self, MeetKey, MeetSide, MeetingId, Visit};
 use servent_core::node::{
     Config, ConnInput, ConnOutput, DiskInput, DownloadSource, FetchCommand, FetchInput,
-    FetchOutput, FileInfo, Get, Input, MessageCommand, MessageInput, MessageOutput, Node,
-    NodeCommand, Output, OverlayCommand, RestoredNode, RunBit, UnicastMessage,
+    FetchOutput, FileInfo, Get, Input, MeetCommand, MessageCommand, MessageInput, MessageOutput,
+    Node, NodeCommand, Output, OverlayCommand, RestoredNode, RunBit, UnicastMessage,
 };
 use servent_core::queue::FileKey;
 use servent_core::time::{Duration, Instant};
@@ -24,7 +25,7 @@ const SIZE: u64 = 100_000;
 const SHA1: Sha1 = Sha1([7; 20]);
 
 /// The lives that are recorded.
-pub(crate) const NAMES: [&str; 4] = ["queue-server", "queue-client", "routing", "unicast"];
+pub(crate) const NAMES: [&str; 5] = ["queue-server", "queue-client", "routing", "unicast", "meet"];
 
 /// Events that must be on the recording of a life.
 pub(crate) fn reaches(name: &str) -> &'static [&'static str] {
@@ -32,6 +33,7 @@ pub(crate) fn reaches(name: &str) -> &'static [&'static str] {
         "queue-server" => &["\"queue:told\"", "\"queue:started\"", "\"conn:sent\""],
         "queue-client" => &["\"fetch:done\"", "\"conn:response\""],
         "routing" => &["\"routing:"],
+        "meet" => &["\"meet:knocked\"", "\"meet:chosen\"", "\"unicast:opened\""],
         _ => &["\"unicast:"],
     }
 }
@@ -68,11 +70,18 @@ pub(crate) fn tapes() -> Vec<(&'static str, Vec<u8>)> {
     unicast.command(1, NodeCommand::Messages(MessageCommand::Close { to: at(0) }));
     unicast.run(60);
 
+    let mut meet = Stage::new(|config| {
+        config.meet = Some(meet::Config { place: true, ..meet::Config::default() });
+        config.datagrams = Some(unicast::Config { prove: true, ..unicast::Config::default() });
+    });
+    meet.meet();
+
     vec![
         ("queue-server", queue.tape(0)),
         ("queue-client", queue.tape(2)),
         ("routing", routing.tape(0)),
         ("unicast", unicast.tape(0)),
+        ("meet", meet.tape(1)),
     ]
 }
 
@@ -135,6 +144,26 @@ impl Stage {
             run: RunBit(false),
         };
         self.give(0, Some(Input::Disk(DiskInput::Shared(file))));
+    }
+
+    /// The second and the third meet at the first, and the second sends something.
+    fn meet(&mut self) {
+        for (k, side) in [(2, MeetSide::Listener), (1, MeetSide::Caller)] {
+            let visit = Visit {
+                places: vec![at(0)],
+                probes: Vec::new(),
+                meeting: MeetingId([5; 16]),
+                key: MeetKey(6, 7),
+                side,
+                local: vec![at(k)],
+            };
+            self.command(k, NodeCommand::Meet(MeetCommand::Visit(visit)));
+            self.run(1);
+        }
+        let messages =
+            [UnicastMessage { order: DeliveryOrder::InOrder, data: vec![1; 100].into() }].into();
+        self.command(1, NodeCommand::Messages(MessageCommand::Send { to: at(2), messages }));
+        self.run(2);
     }
 
     fn command(&mut self, k: usize, command: NodeCommand) {
