@@ -4,7 +4,7 @@
 use crate::unicast_support;
 
 use servent_core::time::Duration;
-use servent_core::unicast::{Event, Input, RetransmitReason};
+use servent_core::unicast::{Config, Congestion, Event, Input, Profile, RetransmitReason};
 use servent_core::wire::unicast::{Ack, AckCounts, ConnBlock, Packet};
 use unicast_support::{Fate, PROFILES, World, addr, carries, config, has_ack};
 
@@ -194,5 +194,28 @@ fn a_round_trip_is_measured_without_the_delay_that_the_other_side_owns_up_to() {
         let said = ack(&world, (1, 1), ms(delay), &[]);
         world.input(0, said);
         assert_eq!(world.nodes[0].endpoint.rtt(addr(1)), Some(ms(trip)), "{delay}");
+    }
+}
+
+/// Everything under way is lost just after a loss has made the window smaller: what is
+/// missing has no room, and the question about the tail must not wait behind it.
+#[test]
+fn a_window_full_of_what_is_lost_is_asked_about() {
+    for congestion in [Congestion::Cubic, Congestion::Bbr] {
+        let config = Config { congestion, mtu: 200, ..config(Profile::Adaptive) };
+        let mut world = World::new(config, 2, 1);
+        let mut seen = 0;
+        world.hook(move |from, packet| {
+            let fresh = |block: &ConnBlock| matches!(block, ConnBlock::Data(data) if !data.again);
+            if from != 0 || !packet.blocks.iter().any(fresh) {
+                return Fate::Pass;
+            }
+            seen += 1;
+            if seen == 5 || (10..60).contains(&seen) { Fate::Drop } else { Fate::Pass }
+        });
+        world.send_all(0, 1, 0..2_000);
+        let took = world.run_until(Duration::from_secs(20), |w| w.unacked(0, 1) == 0);
+        assert_eq!(world.numbers(1, 0), (0..2_000).collect::<Vec<_>>(), "{congestion:?}");
+        assert!(took < Duration::from_secs(10), "{congestion:?}: {took:?}");
     }
 }

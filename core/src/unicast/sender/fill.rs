@@ -31,17 +31,24 @@ impl SenderEntry {
         Data { conn: self.conn, seq, first, again, token, messages: Vec::new() }
     }
 
+    /// The number to be sent again next, and why. What was lost waits for its turn; a
+    /// question about the first message or the tail does not, not even behind what waits:
+    /// its answer may be all that can end the wait.
+    fn due_again(&mut self, now: Instant) -> Option<(u64, RetransmitReason)> {
+        let (&seq, &DueRepair { why, bytes: held }) = self.again.first_key_value()?;
+        let waits = why == RetransmitReason::Missing
+            && (!self.control.open(now) || self.control.room(self.flight) < held.min(1));
+        if !waits {
+            return Some((seq, why));
+        }
+        let (&tail, &DueRepair { why, .. }) = self.again.last_key_value()?;
+        (why != RetransmitReason::Missing).then_some((tail, why))
+    }
+
     /// Adds retransmissions to a datagram, as far as they fit: successive
     /// numbers share a block.
     pub(in crate::unicast) fn fill_again(&mut self, packer: &mut Packer, cx: &mut UnicastCx<'_>) {
-        while let Some((&seq, &DueRepair { why, bytes: held })) = self.again.first_key_value() {
-            // What was lost waits for its turn; a question about the tail or the
-            // first message does not.
-            if why == RetransmitReason::Missing
-                && (!self.control.open(cx.now) || self.control.room(self.flight) < held.min(1))
-            {
-                return;
-            }
+        while let Some((seq, why)) = self.due_again(cx.now) {
             if self.slice(seq, packer, cx) {
                 continue;
             }

@@ -49,6 +49,16 @@ impl SenderEntry {
         }
     }
 
+    /// The first of what is missing no longer waits for room in the window: what fills it
+    /// may be lost, or beyond what the receiver takes, and only this makes room.
+    fn let_first_go(&mut self) {
+        if let Some((_, due)) = self.again.iter_mut().next()
+            && due.why == RetransmitReason::Missing
+        {
+            self.control.waited(core::mem::take(&mut due.bytes));
+        }
+    }
+
     /// True when the receiver may be silent on purpose for longer than it is
     /// worth waiting on a fast path: then it is probed before anything is
     /// retransmitted. It answers a probe, and a first message, at once.
@@ -80,6 +90,7 @@ impl SenderEntry {
         }
         if self.has_unacked() && !asks {
             self.resend_tail();
+            self.let_first_go();
             if !self.known {
                 // It is unknown whether the first message ever arrived.
                 self.again
