@@ -2,12 +2,15 @@
 //! did when they were numbered, so they travel in pieces (PA-6).
 
 use super::SenderEntry;
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 use crate::unicast::cx::UnicastCx;
 use crate::unicast::packer::Packer;
 use crate::unicast::rtt::Rtt;
 use crate::unicast::{Event, RetransmitReason};
 use crate::wire::unicast::{ConnBlock, Slice};
+
+/// Shorter darkness says nothing of the size of datagrams, on whatever path.
+const DARK: Duration = Duration::from_millis(100);
 
 /// The message that is being sent in pieces.
 #[derive(Debug, Clone, Default)]
@@ -112,11 +115,12 @@ impl SenderEntry {
         self.control.sent(cx.now, (length, self.flight), None, cx.config);
     }
 
-    /// True when for two round trips nothing arrived of what was sent again and
-    /// again: the sign of a path that lost its large datagrams.
+    /// True when for two round trips, and for longer than a short darkness, nothing
+    /// arrived of what was sent again and again: the sign of a path that lost its large
+    /// datagrams.
     pub(in crate::unicast) fn is_swallowed(&self, now: Instant, rtt: &Rtt) -> bool {
         let trip = rtt.smoothed();
-        if now < self.moved_at + trip + trip {
+        if now < self.moved_at + (trip + trip).max(DARK) {
             return false;
         }
         let lost = |(seq, again): (&u64, &super::DueRepair)| {
