@@ -25,7 +25,7 @@ fn queueing(report: &LineReport) -> f64 {
 /// At no less than `goal` of twenty megabits, with little queued and little
 /// sent twice.
 fn fares_well(world: LineWorld, goal: f64, loss: f64) {
-    let report = world.clone().lasting(5, 20).run();
+    let report = world.clone().lasting(5, 30).run();
     let (mbit, effort) = (mbit(&report), effort(&report));
     assert!(mbit >= goal, "{mbit} Mbit/s of 20, {goal} wanted: {world:?}");
     assert!(effort <= 1.015 + loss, "{effort} datagrams for each: {world:?}");

@@ -40,15 +40,19 @@ impl LineLoss {
 
     /// True when so many bytes lost of so many sent are too much: two percent
     /// beyond what the line loses by itself, give or take what chance makes of
-    /// it (two standard deviations).
+    /// it (two standard deviations, in whole datagrams: the two percent are room
+    /// for less).
     pub(super) fn is_exceeded(&self, lost: u64, sent: u64, mtu: u64) -> bool {
-        !self.explains(lost.saturating_sub(sent / 50), sent, mtu)
+        let share = self.share(sent, mtu);
+        let deviation = (share / mtu).isqrt() * mtu;
+        lost > share + 2 * deviation + sent / 50
     }
 
     /// True when the line alone may have lost so many bytes of so many sent.
     pub(super) fn explains(&self, lost: u64, sent: u64, mtu: u64) -> bool {
         let share = self.share(sent, mtu);
-        let deviation = (share / mtu).isqrt() * mtu;
+        // In bytes: two datagrams are chance where one of them is the mean.
+        let deviation = share.saturating_mul(mtu).isqrt();
         lost <= share + 2 * deviation
     }
 
@@ -89,6 +93,14 @@ mod tests {
         (0..1_000).for_each(|_| worse.add(50_000, 100_000, MTU));
         assert!(worse.is_exceeded(200_000, 1_000_000, MTU));
         assert!(worse.compensated(900, MTU).abs_diff(1_000) <= 1);
+    }
+
+    #[test]
+    fn one_more_than_the_mean_is_chance_where_the_mean_is_less_than_a_datagram() {
+        let mut line = LineLoss::default();
+        (0..1_000).for_each(|_| line.add(1_000, 1_000_000, MTU));
+        let of_850 = |lost| line.explains(lost * MTU, 850 * MTU, MTU);
+        assert!(of_850(2) && !of_850(3));
     }
 
     #[test]
