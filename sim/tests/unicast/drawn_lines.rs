@@ -4,8 +4,8 @@
 use servent_core::rng::Rng;
 use servent_core::time::{Duration, Instant};
 use servent_core::unicast::Congestion;
-use servent_sim::unicast::line::{FlowReport, LineWorld};
-use servent_sim::unicast::{Burst, DatagramLink};
+use servent_sim::unicast::DatagramLink;
+use servent_sim::unicast::line::{Blackout, FlowReport, LineWorld};
 
 use crate::random::number;
 
@@ -18,7 +18,7 @@ const HORIZON: u64 = 40;
 /// Of a hundred that rate and loss allow, so many must arrive.
 const FLOOR: u64 = 60;
 /// And of a hundred of its share, so many for ours beside another one.
-const LEAST: u64 = 25;
+const LEAST: u64 = 20;
 /// Seconds of the line that a sender buffers: twice what the longest carries in two
 /// round trips, with its buffer.
 const SENDER: u64 = 4;
@@ -38,8 +38,8 @@ pub(crate) fn draw(seed: u64) -> LineWorld {
         world = world.losing(dice.between(1, 50));
     }
     if dice.chance(1, 4) {
-        let (enter, leave) = ((1, dice.between(200, 2_000)), (1, dice.between(2, 10)));
-        world.link.burst = Some(Burst { enter, leave, loss: (9, 10) });
+        let bursts = (dice.between(200, 2_000), dice.between(2, 10));
+        world.blackouts = draw_bursts(&mut dice, &world.link, bursts);
     }
     if dice.chance(1, 3) {
         world.link.reorder = (dice.between(1, 50), 1_000);
@@ -60,14 +60,27 @@ pub(crate) fn draw(seed: u64) -> LineWorld {
     LineWorld { seed, ..world.lasting(WARM, HORIZON) }
 }
 
+/// Times in which everything is lost, as long as the line takes for so many datagrams and
+/// as far apart. They are times, because a burst that is counted in datagrams lasts for as
+/// long as a sender waits that has lost everything in it.
+fn draw_bursts(dice: &mut Rng, link: &DatagramLink, (apart, long): (u64, u64)) -> Vec<Blackout> {
+    let one = u64::from(link.mtu) * 1_000_000 / link.rate;
+    let (mut bursts, mut at) = (Vec::new(), Instant::ZERO);
+    let end = Instant::from_secs(HORIZON);
+    while at < end {
+        let from = at + Duration::from_micros(one * dice.between(1, 2 * apart));
+        at = from + Duration::from_micros(one * dice.between(1, 2 * long));
+        bursts.push(Blackout { from, until: at });
+    }
+    bursts
+}
+
 /// Bytes that the line may carry while it is measured.
-fn allowed(link: &DatagramLink) -> u64 {
-    let bytes = link.rate * (STOPS - WARM) * (1_000 - link.loss.0) / 1_000;
-    link.burst.as_ref().map_or(bytes, |burst| {
-        // It is bad for `bad` of `all` datagrams.
-        let (bad, all) = (burst.leave.1, burst.leave.1 + burst.enter.1);
-        bytes - bytes * bad * burst.loss.0 / (all * burst.loss.1)
-    })
+fn allowed(LineWorld { link, blackouts, .. }: &LineWorld) -> u64 {
+    let (begin, end) = (Instant::from_secs(WARM), Instant::from_secs(STOPS));
+    let dark = |it: &Blackout| it.until.min(end).since(it.from.max(begin)).as_micros();
+    let bright = end.since(begin).as_micros() - blackouts.iter().map(dark).sum::<u64>();
+    link.rate * bright / 1_000_000 * (1_000 - link.loss.0) / 1_000
 }
 
 /// What does not hold on the line of this seed.
@@ -83,7 +96,7 @@ fn fault(seed: u64) -> Option<String> {
         flow.tenths[(WARM * 10) as usize..(STOPS * 10) as usize].iter().sum::<u64>()
     };
     let each: Vec<u64> = report.flows.iter().map(measured).collect();
-    let (bytes, allowed) = (each.iter().sum::<u64>(), allowed(&world.link));
+    let (bytes, allowed) = (each.iter().sum::<u64>(), allowed(&world));
     if bytes * 100 < allowed * FLOOR {
         return Some(format!("{} % of what it allows", bytes * 100 / allowed));
     }
