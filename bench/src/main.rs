@@ -60,7 +60,7 @@ enum Area {
     Unicast,
     /// Long lines: `send` and `receive` beside TCP and quinn.
     Path {
-        /// Only lines that are all of this, such as `100ms,1%`.
+        /// Only lines that are all of this, such as `100ms,1%`; `met`: two that meet at a place.
         #[arg(long)]
         only: Option<String>,
     },

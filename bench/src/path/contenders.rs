@@ -1,16 +1,12 @@
 //! The programs that cross a line, and what each achieves.
 
-use std::fs::File;
-use std::io::{BufRead as _, BufReader};
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::Result;
 
 use super::line::{Carrier, Line, Seen};
 use super::machine::Machine;
-use crate::host::{PATIENCE, busy};
+use super::transfer::{Transfer, Way};
 use crate::measure::{median, now, wait};
 use crate::unicast::process::Process;
 use crate::unicast::words::{Contender, Counted, Job, Part, Ready};
@@ -19,8 +15,6 @@ use crate::unicast::words::{Contender, Counted, Job, Part, Ready};
 pub(super) const ADDRESSES: [&str; 2] = ["10.77.0.1", "10.77.0.2"];
 const PORT: u16 = 7_000;
 const MESSAGE: usize = 1_024;
-/// Where files cost no disk.
-const MEMORY: &str = "/dev/shm";
 
 /// How long it is measured, and how long it may find its rate before.
 #[derive(Clone, Copy)]
@@ -45,7 +39,12 @@ pub(super) struct Figures {
 }
 
 impl Figures {
-    fn from_line(seen: Seen, seconds: f64, contents_a_second: f64, busy_a_byte: f64) -> Self {
+    pub(super) fn from_line(
+        seen: Seen,
+        seconds: f64,
+        contents_a_second: f64,
+        busy_a_byte: f64,
+    ) -> Self {
         let mut waits: Vec<f64> = seen.waits.iter().map(|us| f64::from(*us) / 1e3).collect();
         Self {
             goodput: contents_a_second * 8.0 / 1e6,
@@ -58,80 +57,18 @@ impl Figures {
     }
 }
 
-/// A program that ends with its handle, and with the bench, however that ends.
-struct Program {
-    child: Child,
-    /// A shell that reads from us, and ends the program when we are gone.
-    guard: Child,
-}
-
-impl Program {
-    fn start(command: &mut Command) -> Result<Self> {
-        let child = command.spawn()?;
-        let guard = Command::new("sh")
-            .args(["-c", "read line; kill -9 \"$1\"", "sh", &child.id().to_string()])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()?;
-        Ok(Self { child, guard })
-    }
-}
-
-impl Drop for Program {
-    fn drop(&mut self) {
-        // The guard first: the number may be another program's afterwards.
-        for child in [&mut self.guard, &mut self.child] {
-            let _ = child.kill();
-            let _ = child.wait();
-        }
-    }
-}
-
-/// `send` to `receive`, as long as it takes, of a file without an end.
-pub(super) fn ours(path: Line, times: Times, seed: u64) -> Result<Figures> {
+/// Ours: `send` to `receive`.
+pub(super) fn ours(line: Line, times: Times, seed: u64) -> Result<Figures> {
     let (here, there) = (Machine::new(ADDRESSES[0])?, Machine::new(ADDRESSES[1])?);
-    let carrier = Carrier::start(path, &here, &there, seed)?;
-    let memory = Path::new(MEMORY);
-    let dir = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }?;
+    let carrier = Carrier::start(line, [&here.cable, &there.cable], seed)?;
     let at = format!("{}:{PORT}", ADDRESSES[1]);
-    let mut receive = program(dir.path())?;
-    receive.args(["receive", "--open", "--yes", "--once", "--json", "--listen", &at]);
-    receive.args(["-o", "in/", "--state", "to"]).stdout(Stdio::piped());
-    let mut receiver = there.does(|| Program::start(&mut receive))?;
-    let mut said = BufReader::new(receiver.child.stdout.take().context("no output")?);
-    let mut line = String::new();
-    while !line.contains("listening") {
-        line.clear();
-        ensure!(said.read_line(&mut line)? > 0, "the receiver does not listen");
-    }
-    let mut send = program(dir.path())?;
-    send.args(["send", "--open", "-q", &at, "-", "--state", "from"]);
-    send.stdin(File::open("/dev/zero")?);
-    let sender = here.does(|| Program::start(&mut send))?;
-    let both = || Ok::<_, anyhow::Error>(busy(receiver.child.id())? + busy(sender.child.id())?);
-
-    let part = dir.path().join("in/received.part");
-    let length = || std::fs::metadata(&part).map_or(0, |file| file.len());
-    let began = now();
-    while length() == 0 {
-        ensure!(began.elapsed() < PATIENCE, "nothing arrives");
-        wait(Duration::from_millis(1));
-    }
-    wait(times.warm);
-    let (since, before, busy_before) = (now(), length(), both()?);
-    carrier.seen();
-    wait(times.measure);
-    let (seconds, bytes, seen) =
-        (since.elapsed().as_secs_f64(), (length() - before) as f64, carrier.seen());
-    ensure!(bytes > 0.0, "nothing more arrives");
-    Ok(Figures::from_line(seen, seconds, bytes / seconds, (both()? - busy_before) / bytes))
+    Transfer::start([&here, &there], Way::Address(&at))?.measure(&carrier, times)
 }
 
 /// A peer of ours, which does no more than carry messages.
 pub(super) fn other(contender: Contender, line: Line, times: Times, seed: u64) -> Result<Figures> {
     let (here, there) = (Machine::new(ADDRESSES[0])?, Machine::new(ADDRESSES[1])?);
-    let carrier = Carrier::start(line, &here, &there, seed)?;
+    let carrier = Carrier::start(line, [&here.cable, &there.cable], seed)?;
     let job = Job {
         contender,
         on: ADDRESSES[1].parse()?,
@@ -151,13 +88,4 @@ pub(super) fn other(contender: Contender, line: Line, times: Times, seed: u64) -
     let busy = (receiver.busy()? + sender.busy()?) / (counted.all * MESSAGE as u64) as f64;
     let rate = counted.messages as f64 * MESSAGE as f64 / counted.seconds;
     Ok(Figures::from_line(seen, seconds, rate, busy))
-}
-
-fn program(dir: &Path) -> Result<Command> {
-    let program = std::env::var_os("SERVENT_PROGRAM")
-        .context("SERVENT_PROGRAM does not name the program; use `cargo xtask bench`")?;
-    let mut command = Command::new(program);
-    command.current_dir(dir).env("HOME", dir).stdin(Stdio::null());
-    command.stdout(Stdio::null()).stderr(Stdio::null());
-    Ok(command)
 }

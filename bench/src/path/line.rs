@@ -13,7 +13,6 @@ use anyhow::Result;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use servent_core::rng::Rng;
 
-use super::machine::Machine;
 use crate::measure::now;
 
 /// Larger than what a device gives.
@@ -57,14 +56,15 @@ pub(super) struct Carrier {
 }
 
 impl Carrier {
-    pub(super) fn start(line: Line, here: &Machine, there: &Machine, seed: u64) -> Result<Self> {
+    /// Between two cables: the line loses on the way from the first to the second.
+    pub(super) fn start(line: Line, [here, there]: [&File; 2], seed: u64) -> Result<Self> {
         let (ends, seen) = (Arc::new(AtomicBool::new(false)), Arc::<Mutex<Seen>>::default());
         let back = Line { loss: 0, marks: None, ..line };
         let mut threads = Vec::new();
         for (line, from, to, counts) in [(line, here, there, true), (back, there, here, false)] {
             let direction = Direction {
                 line,
-                cables: (from.cable.try_clone()?, to.cable.try_clone()?),
+                cables: (from.try_clone()?, to.try_clone()?),
                 dice: Rng::new(seed).fork("line", u64::from(counts)),
                 free: now(),
                 under_way: VecDeque::new(),

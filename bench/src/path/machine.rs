@@ -1,4 +1,4 @@
-//! A machine of its own: a network namespace whose only cable is a device of
+//! A machine of its own: a network namespace whose cables are devices of
 //! ours below IP. It has no name and ends with the processes in it, so there
 //! is nothing to remove, however the bench ends.
 #![expect(unsafe_code, reason = "no library makes a namespace and its device safely")]
@@ -40,24 +40,19 @@ impl Machine {
             // SAFETY: no table of files is unshared.
             unsafe { unshare_unsafe(UnshareFlags::NEWNET) }.context("no network namespace")?;
             let namespace = File::open("/proc/thread-self/ns/net")?;
-            let cable = OpenOptions::new()
-                .read(true)
-                .write(true)
-                .custom_flags(OFlags::NONBLOCK.bits().cast_signed())
-                .open("/dev/net/tun")
-                .context("no /dev/net/tun")?;
-            let mut request = Request { name: [0; 16], flags: BARE_PACKETS, rest: [0; 22] };
-            request.name[..4].copy_from_slice(b"line");
-            // SAFETY: the call reads one `struct ifreq`, which this is.
-            unsafe { ioctl(&cable, Setter::<MAKE_DEVICE, Request>::new(request)) }?;
-            let lines = format!(
-                "PATH=$PATH:/usr/sbin:/sbin; ip link set lo up; \
-                 ip addr add {address}/24 dev line; ip link set line txqueuelen {QUEUE} up"
-            );
-            let done = Command::new("sh").args(["-ec", &lines]).status()?;
-            ensure!(done.success(), "`ip` ended with {done}");
-            Ok(Self { namespace, cable })
+            sh("ip link set lo up")?;
+            Ok(Self { namespace, cable: cable("line", address)? })
         })
+    }
+
+    /// Another cable, by which it is in another network of 24 bits.
+    pub(super) fn add_cable(&self, name: &str, address: &str) -> Result<File> {
+        self.does(|| cable(name, address))
+    }
+
+    /// Runs a line of shell on this machine.
+    pub(super) fn run(&self, line: &str) -> Result<()> {
+        self.does(|| sh(line))
     }
 
     /// Does something on this machine; processes that it starts stay here.
@@ -69,6 +64,30 @@ impl Machine {
             work()
         })
     }
+}
+
+/// A device of this thread's namespace, whose other end is the file.
+fn cable(name: &str, address: &str) -> Result<File> {
+    let cable = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .custom_flags(OFlags::NONBLOCK.bits().cast_signed())
+        .open("/dev/net/tun")
+        .context("no /dev/net/tun")?;
+    let mut request = Request { name: [0; 16], flags: BARE_PACKETS, rest: [0; 22] };
+    request.name[..name.len()].copy_from_slice(name.as_bytes());
+    // SAFETY: the call reads one `struct ifreq`, which this is.
+    unsafe { ioctl(&cable, Setter::<MAKE_DEVICE, Request>::new(request)) }?;
+    sh(&format!("ip addr add {address}/24 dev {name}; ip link set {name} txqueuelen {QUEUE} up"))?;
+    Ok(cable)
+}
+
+/// Runs a line of shell in this thread's namespace.
+fn sh(line: &str) -> Result<()> {
+    let line = format!("PATH=$PATH:/usr/sbin:/sbin; {line}");
+    let done = Command::new("sh").args(["-ec", &line]).status()?;
+    ensure!(done.success(), "`{line}` ended with {done}");
+    Ok(())
 }
 
 /// A namespace is a thread's.

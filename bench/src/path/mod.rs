@@ -4,7 +4,9 @@
 mod contenders;
 mod line;
 mod machine;
+mod meeting;
 mod table;
+mod transfer;
 
 use std::time::Duration;
 
@@ -26,6 +28,11 @@ const WAIT: f64 = 25.0;
 
 /// What a program needs until it is measured, and to end.
 const STARTS: Duration = Duration::from_millis(500);
+
+/// Of what the line carries, two that met at a place must reach so much.
+const OF_THE_LINE: f64 = 0.9;
+/// The word by which only these are picked.
+const MET: &str = "met";
 
 const CUBIC: &str = "TCP CUBIC";
 const QUINN: &str = "quinn, CUBIC";
@@ -117,14 +124,15 @@ fn pick(only: Option<&str>, quick: bool) -> Result<Vec<&'static Cell>> {
     let wants = |cell: &&Cell| cell.quick || !quick || !only.is_empty();
     let cells: Vec<_> = CELLS.iter().filter(wants).filter(|cell| cell.is_picked(&only)).collect();
     let words: std::collections::BTreeSet<_> = CELLS.iter().flat_map(Cell::words).collect();
-    let known = words.into_iter().collect::<Vec<_>>().join(" ");
+    let known = words.into_iter().chain([MET.to_owned()]).collect::<Vec<_>>().join(" ");
     ensure!(!cells.is_empty(), "no line is all of {}; what can be picked: {known}", only.join(" "));
     Ok(cells)
 }
 
 /// The cells, in each as many rounds as there are figures to take the middle of.
 pub(crate) fn run(report: &mut Report, quick: bool, only: Option<&str>) -> Result<()> {
-    let cells = pick(only, quick)?;
+    let cells = if only == Some(MET) { Vec::new() } else { pick(only, quick)? };
+    let meetings: &[_] = if only.is_none_or(|only| only == MET) { &meeting::PATHS } else { &[] };
     if let Err(why) = Machine::new(ADDRESSES[0]) {
         eprintln!("left out: lines between machines of their own need root and `ip` ({why:#})");
         return Ok(());
@@ -132,8 +140,9 @@ pub(crate) fn run(report: &mut Report, quick: bool, only: Option<&str>) -> Resul
     let others = contenders();
     let [warm, measure] = if quick { [2, 4] } else { [3, 6] }.map(Duration::from_secs);
     let (times, rounds) = (Times { warm, measure }, if quick { 1 } else { 3 });
-    let each = (1 + others.len() as u32) * rounds * (warm + measure + STARTS);
-    say_how_long(cells.len(), each);
+    let one = rounds * (warm + measure + STARTS);
+    let runs = cells.len() * (1 + others.len()) + meetings.len();
+    say_how_long(cells.len(), meetings.len(), one * runs as u32);
     let table = Table::begin(report.is_json(), &others);
     for cell in cells {
         report.note(&format!("a line of {}", cell.name()));
@@ -152,14 +161,33 @@ pub(crate) fn run(report: &mut Report, quick: bool, only: Option<&str>) -> Resul
         report.add(busy, load, ("-", None), &Target::None);
         tell(report, cell, all[0], others.iter().map(|(name, _)| *name).zip(&all[1..]));
     }
+    meetings.iter().try_for_each(|path| measure_meeting(report, path, times, rounds))
+}
+
+/// A sender and a receiver that have met at a place, beside the rate of the line.
+fn measure_meeting(
+    report: &mut Report,
+    (name, path): &(&str, meeting::MeetingPath),
+    times: Times,
+    rounds: u32,
+) -> Result<()> {
+    let name = format!("{}, met, {name}", meeting::name());
+    report.note(&format!("a line of {name}"));
+    let all: Result<Vec<_>> =
+        (0..rounds).map(|round| meeting::measure(*path, times, round.into())).collect();
+    let (ours, line) = (middle(&all?), meeting::line_rate());
+    let least = Target::RatioAtLeast(OF_THE_LINE);
+    if !report.is_json() {
+        let verdict = if ours.goodput < OF_THE_LINE * line { "MISSED" } else { "ok" };
+        println!("{name:<46} {:>8.1} of {line:.0} {verdict}", ours.goodput);
+    }
+    report.add(("path", name, "Mbit/s"), ours.goodput, ("the line", Some(line)), &least);
     Ok(())
 }
 
 /// Says first how long it will take.
-fn say_how_long(cells: usize, each: Duration) {
-    let seconds = each.as_secs() * cells as u64;
-    let (lines, minutes) = (if cells == 1 { "line" } else { "lines" }, seconds as f64 / 60.0);
-    eprintln!("{cells} {lines}, {} s each: {minutes:.1} minutes", each.as_secs());
+fn say_how_long(lines: usize, meetings: usize, all: Duration) {
+    eprintln!("{lines} lines, {meetings} meetings: {:.1} minutes", all.as_secs_f64() / 60.0);
 }
 
 /// What crosses the same lines, as far as this machine has it.

@@ -31,7 +31,8 @@ pub(crate) struct Args {
     /// Fewer rounds: for a look, not for a figure to quote.
     #[arg(long)]
     quick: bool,
-    /// Only the lines of `path` that are all of this, such as `100ms,1%`.
+    /// Only the lines of `path` that are all of this, such as `100ms,1%`; `met`: two that meet
+    /// at a place, directly and relayed.
     #[arg(long, requires = "name")]
     only: Option<String>,
 }
