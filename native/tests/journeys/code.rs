@@ -101,8 +101,9 @@ fn a_receiver_makes_a_code_and_a_sender_has_it_in_a_file() {
 fn captured(place: &Place, tape: &str) -> Vec<u8> {
     let replayed = place.run(&["replay", tape]);
     assert!(replayed.status.success(), "{}", String::from_utf8_lossy(&replayed.stderr));
-    succeeds(&place.run(&["trace", "export", tape, "--pcapng", "-o", "capture.pcapng"]));
-    std::fs::read(place.path("capture.pcapng")).unwrap()
+    let capture = format!("{tape}.pcapng");
+    succeeds(&place.run(&["trace", "export", tape, "--pcapng", "-o", &capture]));
+    std::fs::read(place.path(&capture)).unwrap()
 }
 
 fn holds(capture: &[u8], words: &[u8]) -> bool {

@@ -120,7 +120,7 @@ fn a_name_that_is_not_free_concerns_its_file_alone() {
     fs::write(place.path("to/course/unit 3"), "in the way").unwrap();
     let output = place.run(&get(&url(server.at), "to", &[]));
     complains(&output, 10, "files cannot be written here:");
-    complains(&output, 10, "course/unit 3/page 3: at the receiver course/unit 3 is no folder");
+    complains(&output, 10, "course/unit 3/page 10: at the receiver course/unit 3 is no folder");
     files.retain(|(name, _)| !name.starts_with("course/unit 3/"));
     assert_same_tree(&place, "to", &files);
     server.kill();
