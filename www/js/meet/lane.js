@@ -1,22 +1,19 @@
 /** The picture: a line for each node, an arrow for each datagram, and where routers stop them. */
-import { isHidden, told } from '#lab/session/future.js';
+import { told } from '#lab/session/future.js';
 import { t } from '#lab/strings.js';
-import { firstFrom } from '#lab/unicast/axis.js';
-import { cross, head } from '#lab/unicast/look.js';
+import { firstFrom } from '#lab/ladder/axis.js';
+import { ArrowWords, clipFuture, cross, dot, glow, head, nearest, pill, progress, stretch } from '#lab/ladder/draw.js';
 import { STROKES } from '#lab/meet/look.js';
 import { kindOf, label, port } from '#lab/meet/words.js';
 
 /** @import * as T from './types' */
-/** @import { Axis } from '../unicast/axis.js' */
+/** @import { Axis } from '../ladder/axis.js' */
 /** @import { Palette } from './look.js' */
 /** @import { Kind } from './words.js' */
 /** @import { MeetRun } from './run.js' */
 
-/** How near the pointer must come to an arrow, in pixels. */
-const NEAR_PX = 9;
-/** Where on an arrow a word may stand, and how far words keep apart. */
+/** Where on an arrow a word may stand. */
 const STANDS = [0.3, 0.55, 0.78];
-const APART = 1.25;
 /** More words at once would be a grey wall. */
 const WORDS = 90;
 /** How strongly what is not looked for is drawn. */
@@ -75,30 +72,16 @@ export class Lane {
 
   /** The arrow nearest to a point. @param {number} x @param {number} y from the top of the whole picture @param {Look} look */
   near(x, y, look) {
-    /** @type {T.MeetArrow|null} */
-    let best = null;
-    let least = NEAR_PX;
-    for (const arrow of this.sight(look)) {
-      if (!told(arrow.sent, look.now)) continue;
-      const { x0, y0, x1, y1 } = this.line(arrow, look.axis);
-      const part = Math.min(1, Math.max(0, ((x - x0) * (x1 - x0) + (y - y0) * (y1 - y0)) / Math.max(1, (x1 - x0) ** 2 + (y1 - y0) ** 2)));
-      const away = Math.hypot(x - x0 - part * (x1 - x0), y - y0 - part * (y1 - y0));
-      if (away < least) [best, least] = [arrow, away];
-    }
-    return best;
+    const seen = this.sight(look).filter((arrow) => told(arrow.sent, look.now));
+    return nearest(seen, (arrow) => this.line(arrow, look.axis), x, y);
   }
 
   /** @param {CanvasRenderingContext2D} ctx @param {Look} look whose canvas begins at the top of what is in sight */
   paint(ctx, look) {
-    const { axis, top, height, now } = look;
+    const { axis, top, height } = look;
     const [from, to] = [axis.to(top - 20), axis.to(top + height + 20)];
     ctx.save();
-    if (isHidden()) {
-      // Nothing below the present: what flies is drawn as far as it has come.
-      ctx.beginPath();
-      ctx.rect(0, top - 20, this.width, Math.max(0, axis.of(now) - top + 20));
-      ctx.clip();
-    }
+    clipFuture(ctx, look, { x: 0, width: this.width });
     this.#lifelines(ctx, look, from, to);
     const seen = this.sight(look).map((arrow) => ({ arrow, kind: kindOf(arrow, this.place) })).sort((a, b) => ORDER[a.kind] - ORDER[b.kind]);
     for (const { arrow, kind } of seen) this.#arrow(ctx, arrow, kind, look);
@@ -141,24 +124,18 @@ export class Lane {
   /** @param {CanvasRenderingContext2D} ctx @param {T.MeetArrow} arrow @param {Kind} kind @param {Look} look */
   #arrow(ctx, arrow, kind, { axis, now, colours, selected, pointed, still, found }) {
     const dim = found && !found.ids.has(arrow.id) && !found.seqs.has(arrow.seq) ? PALE : 1;
-    const { x0, y0, x1, y1 } = this.line(arrow, axis);
+    const line = this.line(arrow, axis);
+    const { x0, y0, x1, y1 } = line;
     const stroke = STROKES[kind];
     const stopped = arrow.fate === 'dropped' || arrow.fate === 'lost' || arrow.to === null;
     const reach = arrow.fate === 'lost' || arrow.to === null ? 0.5 : 1;
     // How far it has come by now.
-    const come = arrow.sent > now ? 0 : y1 <= y0 ? 1 : Math.min(1, (axis.of(now) - y0) / (y1 - y0));
+    const come = progress(arrow, line, { axis, now });
     const to = still && come > 0 && come < reach ? reach : Math.min(come, reach);
     const angle = Math.atan2(y1 - y0, x1 - x0);
     const back = (/** @type {number} */ p) => (p < 1 ? 0 : this.roles.get(arrow.to ?? -1) === 'router' ? 5 : 2);
     const at = (/** @type {number} */ p) => /** @type {[number, number]} */ ([x0 + (x1 - x0) * p - Math.cos(angle) * back(p), y0 + (y1 - y0) * p - Math.sin(angle) * back(p)]);
-    if (arrow.id === selected || arrow.id === pointed) {
-      ctx.globalAlpha = arrow.id === selected ? 0.35 : 0.18;
-      ctx.strokeStyle = colours.accent;
-      ctx.lineWidth = 11;
-      ctx.lineCap = 'round';
-      stretch(ctx, at(0), at(1));
-      ctx.lineCap = 'butt';
-    }
+    if (arrow.id === selected || arrow.id === pointed) glow(ctx, colours.accent, arrow.id === selected, at(0), at(1));
     ctx.strokeStyle = ctx.fillStyle = colours[kind];
     ctx.lineWidth = stroke.width;
     ctx.setLineDash(stroke.dash);
@@ -171,12 +148,7 @@ export class Lane {
     if (to > 0) {
       stretch(ctx, at(0), at(to));
       if (!stopped && to === 1) head(ctx, ...at(1), angle, stroke.head);
-      if (come < reach && !still) {
-        ctx.setLineDash([]);
-        ctx.beginPath();
-        ctx.arc(...at(to), 4, 0, 7);
-        ctx.fill();
-      }
+      if (come < reach && !still) dot(ctx, at(to));
     }
     ctx.setLineDash([]);
     if (stopped) {
@@ -193,33 +165,28 @@ export class Lane {
   /** Words on the arrows, as many as find room. @param {CanvasRenderingContext2D} ctx @param {{arrow: T.MeetArrow, kind: Kind}[]} list the weightiest first @param {Look} look */
   #labels(ctx, list, { axis, now, colours, selected, pointed, found }) {
     const { size, font } = colours;
-    /** @type {[number, number, number][]} */
-    const taken = [];
+    const words = new ArrowWords({ stands: STANDS, most: WORDS, size, left: 0, right: this.width });
     ctx.textBaseline = 'middle';
     ctx.textAlign = 'center';
     // What is selected or pointed at has its word in any case, then what a router has dropped.
     const weight = (/** @type {T.MeetArrow} */ a) => (a.id === selected || a.id === pointed ? 0 : a.fate === 'dropped' ? 1 : 2);
     for (const { arrow, kind } of [...list].sort((a, b) => weight(a.arrow) - weight(b.arrow))) {
-      if (taken.length >= WORDS) break;
+      if (words.full) break;
       if (found && !found.ids.has(arrow.id) && !found.seqs.has(arrow.seq)) continue;
-      const { x0, y0, x1, y1 } = this.line(arrow, axis);
+      const line = this.line(arrow, axis);
       const dropped = arrow.fate === 'dropped' && told(arrow.at, now) ? `${label(arrow)} ✕ ${t(`drop.${arrow.dropped}`)}` : '';
       ctx.font = `${arrow.id === selected || dropped ? 700 : 550} ${size}px ${font}`;
-      for (const words of dropped ? [dropped, `✕ ${t(`drop.${arrow.dropped}`)}`] : [label(arrow)]) {
-        const wide = ctx.measureText(words).width / 2 + 5;
-        if (wide * 2 > Math.abs(x1 - x0) + 40 && arrow.id !== selected) continue;
-        const stand = STANDS.map((p) => [x0 + (x1 - x0) * p, y0 + (y1 - y0) * p])
-          .find(([x, y]) => x - wide > 0 && x + wide < this.width && taken.every(([tx, ty, tw]) => Math.abs(tx - x) > tw + wide || Math.abs(ty - y) > size * APART));
+      for (const text of dropped ? [dropped, `✕ ${t(`drop.${arrow.dropped}`)}`] : [label(arrow)]) {
+        const wide = ctx.measureText(text).width / 2 + 5;
+        if (wide * 2 > Math.abs(line.x1 - line.x0) + 40 && arrow.id !== selected) continue;
+        const stand = words.take(line, wide);
         if (!stand) continue;
         const [x, y] = stand;
-        taken.push([x, y, wide]);
         ctx.globalAlpha = arrow.sent > now ? 0.6 : 1;
         ctx.fillStyle = colours.paper;
-        ctx.beginPath();
-        ctx.roundRect(x - wide, y - size * 0.7, wide * 2, size * 1.4, size * 0.7);
-        ctx.fill();
+        pill(ctx, x, y, wide, size);
         ctx.fillStyle = dropped ? colours.lost : colours[kind];
-        ctx.fillText(words, x, y + 0.5);
+        ctx.fillText(text, x, y + 0.5);
         break;
       }
     }
@@ -280,12 +247,4 @@ function bands(run) {
     all.push({ node, from: at, to: Infinity, path });
   }
   return all;
-}
-
-/** @param {CanvasRenderingContext2D} ctx @param {[number, number]} from @param {[number, number]} to */
-function stretch(ctx, from, to) {
-  ctx.beginPath();
-  ctx.moveTo(...from);
-  ctx.lineTo(...to);
-  ctx.stroke();
 }

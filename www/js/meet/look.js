@@ -1,6 +1,7 @@
 /** Colours and strokes of the picture, taken from the style sheet. */
 import { inks } from '#lab/theme.js';
 
+/** @import { HeadShape } from '../ladder/draw.js' */
 /** @import { Kind } from './words.js' */
 
 const NAMES = /** @type {const} */ (['ink', 'ink-soft', 'line', 'line-strong', 'surface', 'sunken', 'paper', 'accent', 'knock', 'answer', 'choose', 'place', 'data', 'relay', 'lost', 'mapped', 'direct', 'none']);
@@ -15,7 +16,7 @@ export function palette(host) {
 
 /**
  * How each kind is drawn: never by colour alone.
- * @type {Record<Kind, {width: number, dash: number[], head: 'full'|'double'|'open'|'diamond'|'square'|'none'}>}
+ * @type {Record<Kind, {width: number, dash: number[], head: HeadShape}>}
  */
 export const STROKES = {
   knock: { width: 2.25, dash: [], head: 'full' },

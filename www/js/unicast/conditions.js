@@ -3,9 +3,9 @@
  * arrows: to the left the rate and the window of each sender, to the right how
  * long the datagrams waited in the queue of the line.
  */
-import { firstFrom } from '#lab/unicast/axis.js';
+import { firstFrom } from '#lab/ladder/axis.js';
 
-/** @import { Axis } from './axis.js' */
+/** @import { Axis } from '../ladder/axis.js' */
 /** @import { Palette } from './look.js' */
 /** @import { UnicastRun } from './run.js' */
 

@@ -1,21 +1,20 @@
 /** One unicast on the canvas: lifelines, arrows, brackets, ticks, margins. */
-import { isHidden, told } from '#lab/session/future.js';
-import { firstFrom } from '#lab/unicast/axis.js';
+import { told } from '#lab/session/future.js';
+import { firstFrom } from '#lab/ladder/axis.js';
+import { ArrowWords, clipFuture, cross, dot, glow, head, nearest, pill, progress, stretch } from '#lab/ladder/draw.js';
 import { Conditions, paces, queue } from '#lab/unicast/conditions.js';
-import { colourOf, cross, head, STROKES } from '#lab/unicast/look.js';
+import { colourOf, STROKES } from '#lab/unicast/look.js';
 import { Margins, bitmap, stairs } from '#lab/unicast/margin.js';
 import { kindOf, label } from '#lab/unicast/words.js';
 
 /** @import * as T from './types' */
-/** @import { Axis } from './axis.js' */
+/** @import { Axis } from '../ladder/axis.js' */
+/** @import { Line } from '../ladder/draw.js' */
 /** @import { Palette } from './look.js' */
 /** @import { UnicastRun } from './run.js' */
 
-/** How near the pointer must come to an arrow, in pixels. */
-const NEAR_PX = 9;
-/** Where on an arrow a word may stand, and how far words keep apart. */
+/** Where on an arrow a word may stand. */
 const STANDS = [0.2, 0.42, 0.64, 0.84];
-const APART = 1.25;
 /** More words at once would be a grey wall. */
 const WORDS = 150;
 /** How strongly what is not looked for is drawn. */
@@ -29,7 +28,6 @@ const ROOMY = 430;
 const SLIM = 330;
 
 /** @typedef {{top: number, height: number, axis: Axis, now: number, colours: Palette, selected: number|null, pointed: number|null, still: boolean, found: import('../session/sought.js').Find|null}} Look */
-/** @typedef {{x0: number, y0: number, x1: number, y1: number}} Line */
 
 export class Lane {
   #edition = -1;
@@ -112,17 +110,8 @@ export class Lane {
 
   /** The arrow nearest to a point. @param {number} x @param {number} y from the top of the whole picture @param {Look} look */
   near(x, y, look) {
-    /** @type {T.Arrow|null} */
-    let best = null;
-    let least = NEAR_PX;
-    for (const arrow of this.sight(look)) {
-      if (!told(arrow.sent, look.now)) continue;
-      const { x0, y0, x1, y1 } = this.line(arrow, look.axis);
-      const part = Math.min(1, Math.max(0, ((x - x0) * (x1 - x0) + (y - y0) * (y1 - y0)) / ((x1 - x0) ** 2 + (y1 - y0) ** 2)));
-      const away = Math.hypot(x - x0 - part * (x1 - x0), y - y0 - part * (y1 - y0));
-      if (away < least) [best, least] = [arrow, away];
-    }
-    return best;
+    const seen = this.sight(look).filter((arrow) => told(arrow.sent, look.now));
+    return nearest(seen, (arrow) => this.line(arrow, look.axis), x, y);
   }
 
   /** @param {CanvasRenderingContext2D} ctx @param {Look} look whose canvas begins at the top of what is in sight */
@@ -130,12 +119,7 @@ export class Lane {
     const { axis, top, height, now, colours } = look;
     const [from, to] = [axis.to(top - 20), axis.to(top + height + 20)];
     ctx.save();
-    if (isHidden()) {
-      // Nothing below the present: what flies is drawn as far as it has come.
-      ctx.beginPath();
-      ctx.rect(this.x, top - 20, this.width, Math.max(0, axis.of(now) - top + 20));
-      ctx.clip();
-    }
+    clipFuture(ctx, look, this);
     const sides = { axis, from, to, until: now, colours };
     const controlled = this.conditions?.any ? this.conditions : null;
     if (controlled && this.left.width > 0) paces(ctx, controlled, { ...this.left, ...sides });
@@ -217,23 +201,17 @@ export class Lane {
   /** @param {CanvasRenderingContext2D} ctx @param {T.Arrow} arrow @param {import('./words.js').Kind} kind @param {Look} look */
   #arrow(ctx, arrow, kind, { axis, now, colours, selected, pointed, still, found }) {
     const dim = pale(arrow, found) ? PALE : 1;
-    const { x0, y0, x1, y1 } = this.line(arrow, axis);
+    const line = this.line(arrow, axis);
+    const { x0, y0, x1, y1 } = line;
     const stroke = STROKES[kind];
     const lost = arrow.fate === 'lost';
     const reach = lost ? LOST_AT : 1;
     // How far it has come by now.
-    const come = arrow.sent > now ? 0 : y1 <= y0 ? 1 : Math.min(1, (axis.of(now) - y0) / (y1 - y0));
+    const come = progress(arrow, line, { axis, now });
     const under = come > 0 && come < reach;
     const to = still && under ? reach : Math.min(come, reach);
     const at = (/** @type {number} */ p) => /** @type {[number, number]} */ ([x0 + (x1 - x0) * p, y0 + (y1 - y0) * p]);
-    if (arrow.id === selected || arrow.id === pointed) {
-      ctx.globalAlpha = arrow.id === selected ? 0.35 : 0.18;
-      ctx.strokeStyle = colours.accent;
-      ctx.lineWidth = 11;
-      ctx.lineCap = 'round';
-      stretch(ctx, at(0), at(1));
-      ctx.lineCap = 'butt';
-    }
+    if (arrow.id === selected || arrow.id === pointed) glow(ctx, colours.accent, arrow.id === selected, at(0), at(1));
     ctx.strokeStyle = ctx.fillStyle = colourOf(colours, kind);
     ctx.lineWidth = stroke.width;
     ctx.setLineDash(stroke.dash);
@@ -246,12 +224,7 @@ export class Lane {
     if (to > 0) {
       this.#length(ctx, at, to, this.run.guessed(arrow), stroke.dash);
       if (!lost && to === 1) head(ctx, ...at(1), Math.atan2(y1 - y0, x1 - x0), stroke.head);
-      if (under && !still) {
-        ctx.setLineDash([]);
-        ctx.beginPath();
-        ctx.arc(...at(to), 4, 0, 7);
-        ctx.fill();
-      }
+      if (under && !still) dot(ctx, at(to));
     }
     if (lost) this.#lost(ctx, at(reach), at(1), come >= reach, colours, dim);
     ctx.globalAlpha = 1;
@@ -287,30 +260,24 @@ export class Lane {
   /** Words on the arrows, as many as find room. @param {CanvasRenderingContext2D} ctx @param {{arrow: T.Arrow, kind: import('./words.js').Kind, text: string}[]} list the weightiest first @param {Look} look */
   #labels(ctx, list, { axis, now, colours, selected, pointed, found }) {
     const { size, font } = colours;
-    /** @type {[number, number, number][]} */
-    const taken = [];
+    const room = new ArrowWords({ stands: STANDS, most: WORDS, size, left: this.x, right: this.x + this.width });
     ctx.textBaseline = 'middle';
     ctx.textAlign = 'center';
     // Whatever is selected or pointed at has its word in any case.
     const meant = (/** @type {{arrow: T.Arrow}} */ { arrow }) => arrow.id === selected || arrow.id === pointed;
     for (const { arrow, kind, text } of [...list.filter(meant), ...list.filter((one) => !meant(one))]) {
-      if (taken.length >= WORDS) break;
+      if (room.full) break;
       if (pale(arrow, found)) continue;
-      const { x0, y0, x1, y1 } = this.line(arrow, axis);
       const bold = kind === 'again' || kind === 'want' || arrow.id === selected;
       ctx.font = `${bold ? 700 : 550} ${size}px ${font}`;
       const words = `${arrow.copy_of === null ? '' : '⧉ '}${kind === 'again' ? '↻ ' : ''}${text}${arrow.why === 'delay' ? ' …' : ''}`;
       const wide = ctx.measureText(words).width / 2 + 5;
-      const stand = STANDS.map((p) => [x0 + (x1 - x0) * p, y0 + (y1 - y0) * p])
-        .find(([x, y]) => x - wide > this.x && x + wide < this.x + this.width && taken.every(([tx, ty, tw]) => Math.abs(tx - x) > tw + wide || Math.abs(ty - y) > size * APART));
+      const stand = room.take(this.line(arrow, axis), wide);
       if (!stand) continue;
       const [x, y] = stand;
-      taken.push([x, y, wide]);
       ctx.globalAlpha = arrow.sent > now ? 0.6 : 1;
       ctx.fillStyle = colours.paper;
-      ctx.beginPath();
-      ctx.roundRect(x - wide, y - size * 0.7, wide * 2, size * 1.4, size * 0.7);
-      ctx.fill();
+      pill(ctx, x, y, wide, size);
       if (kind === 'again' || kind === 'want') {
         ctx.lineWidth = 1;
         ctx.strokeStyle = colourOf(colours, kind);
@@ -372,14 +339,6 @@ export class Lane {
 
 /** True for what is not looked for. @param {T.Arrow} arrow @param {import('../session/sought.js').Find|null} found */
 export const pale = ({ id, seq, from, to, sent, at }, found) => found !== null && !found.ids.has(id) && !found.seqs.has(seq) && !found.moments.has(`${from}/${sent}`) && !found.moments.has(`${to}/${at}`);
-
-/** @param {CanvasRenderingContext2D} ctx @param {[number, number]} from @param {[number, number]} to */
-function stretch(ctx, from, to) {
-  ctx.beginPath();
-  ctx.moveTo(...from);
-  ctx.lineTo(...to);
-  ctx.stroke();
-}
 
 /** When a node was down. @param {T.LifelineMark[]} marks @param {number} node @returns {[number, number][]} */
 function downs(marks, node) {

@@ -3,9 +3,9 @@
  * stairs, with what is unacknowledged between them; on the receiver's side the
  * window as a bitmap whose rows are time and whose columns are numbers.
  */
-import { firstFrom } from '#lab/unicast/axis.js';
+import { firstFrom } from '#lab/ladder/axis.js';
 
-/** @import { Axis } from './axis.js' */
+/** @import { Axis } from '../ladder/axis.js' */
 /** @import { UnicastRun } from './run.js' */
 /** @import { Palette } from './look.js' */
 

@@ -1,154 +1,76 @@
 /** `<unicast-pane>`: one unicast, or two beside each other on one clock. */
 import { el, icon, setAttr, setText, stillness } from '#lab/dom.js';
 import { openMenu } from '#lab/panels/menu.js';
-import { onColours } from '#lab/theme.js';
 import { t } from '#lab/strings.js';
-import { Axis } from '#lab/unicast/axis.js';
-import { backdrop } from '#lab/unicast/backdrop.js';
+import { backdrop } from '#lab/ladder/backdrop.js';
+import { LadderPane } from '#lab/ladder/pane.js';
 import { Head } from '#lab/unicast/heads.js';
 import { Lane } from '#lab/unicast/lane.js';
-import { ArrowList } from '#lab/unicast/list.js';
 import { palette } from '#lab/unicast/look.js';
 import { gesturesOf, selectionOf } from '#lab/unicast/gestures.js';
 import { legend } from '#lab/unicast/signs.js';
+import { sentence } from '#lab/unicast/words.js';
 
 /** @import * as T from './types' */
 /** @import { UnicastRun } from './run.js' */
 /** @import { Session } from '../session/session.js' */
 
-const ZOOMS = [0.125, 0.25, 0.5, 1, 2, 4];
-/** While the future is still being found out the picture is made anew this often, in milliseconds. */
-const LEARN_MS = 200;
-/** Where on the picture the present stands while it plays. */
-const PRESENT = 0.62;
 /** A narrower picture shows one unicast of two. */
 const BOTH_PX = 620;
 
-export class UnicastPane extends HTMLElement {
+export class UnicastPane extends LadderPane {
   /** @type {Lane[]} */ lanes = [];
-  kind = /** @type {import('./axis.js').Kind} */ ('real');
-  fold = true;
-  zoom = 3;
+  /** @override */ zooms = [0.125, 0.25, 0.5, 1, 2, 4];
+  /** @override */ zoom = 3;
   /** The unicast that is shown where there is room for one. */
   shown = 0;
-  axis = new Axis([0], { kind: 'real', fold: true, zoom: 1, flight: 20_000 });
-  #shape = '';
-  #learnt = 0;
-  #follow = true;
-  #now = -1;
   /** @type {number|null} */ #pointed = null;
+
+  /** @override */
+  runs() { return this.lanes; }
 
   /** @param {Session} session */
   connect(session) {
-    this.session = session;
-    const redraw = () => session.clock.touch();
-    this.canvas = /** @type {HTMLCanvasElement} */ (el('canvas', { 'aria-hidden': 'true' }));
     this.tools = el('div', { class: 'arrow-tools', role: 'group', hidden: true });
-    this.room = el('div', { class: 'unicast-room' }, this.canvas, this.tools);
-    this.scroller = el('div', { class: 'unicast-scroll', role: 'group', tabindex: '0', 'aria-label': t('unicast.picture'), on: { scroll: redraw } }, this.room);
-    this.empty = el('p', { class: 'unicast-empty', text: t('unicast.empty') });
-    this.list = new ArrowList((by) => this.move(by), (id) => this.choose(id));
+    const body = this.frame(session, { name: 'unicast', picture: t('unicast.picture'), empty: t('unicast.empty'), over: [this.tools] }, sentence);
     this.heads = [0, 1].map((i) => new Head(session, (node) => this.#selectNode(i, node)));
     this.bar = this.#bar();
-    this.replaceChildren(this.bar, this.tabs, el('div', { class: 'unicast-heads' }, ...this.heads.map((h) => h.node)), el('div', { class: 'unicast-body' }, this.scroller, this.empty, this.list.node), legend());
+    this.replaceChildren(this.bar, this.tabs, el('div', { class: 'unicast-heads' }, ...this.heads.map((h) => h.node)), body, legend());
     this.#point();
-    const repaint = () => {
-      this.colours = undefined;
-      redraw();
-    };
-    session.addEventListener('theme', repaint);
-    session.addEventListener('play', () => { if (session.clock.playing) this.#follow = true; });
-    onColours(repaint);
-    new ResizeObserver(redraw).observe(this);
   }
+  /** @override */
+  repaint() { this.colours = undefined; }
 
   #bar() {
-    const choice = (/** @type {import('./axis.js').Kind} */ kind) => el('button', { class: 'button small', type: 'button', data: { axis: kind }, text: t(`axis.${kind}`), title: t(`axis.${kind}.long`), on: { click: () => this.#look({ kind }) } });
-    const zoom = (/** @type {number} */ by, /** @type {string} */ sign) => el('button', { class: 'button small icon plain', type: 'button', data: { zoom: by }, 'aria-label': t(`zoom.${by}`), title: t(`zoom.${by}`), on: { click: () => this.#look({ zoom: Math.min(ZOOMS.length - 1, Math.max(0, this.zoom + by)) }) } }, sign);
+    const choice = (/** @type {import('../ladder/axis.js').Kind} */ kind) => el('button', { class: 'button small', type: 'button', data: { axis: kind }, text: t(`axis.${kind}`), title: t(`axis.${kind}.long`), on: { click: () => this.look({ kind }) } });
     this.axes = el('div', { class: 'segmented', role: 'group', 'aria-label': t('axis.label') }, choice('real'), choice('logical'));
-    this.tabs = el('div', { class: 'segmented unicast-tabs', role: 'group', 'aria-label': t('unicast.which') }, ...[0, 1].map((i) => el('button', { class: 'button small', type: 'button', data: { lane: i }, on: { click: () => this.#look({ shown: i }) } })));
-    this.folds = el('button', { class: 'button small', type: 'button', data: { fold: '' }, text: t('axis.fold'), title: t('axis.fold.long'), on: { click: () => this.#look({ fold: !this.fold }) } });
-    return el('div', { class: 'unicast-bar' }, this.axes, this.folds, el('div', { class: 'zoom', role: 'group', 'aria-label': t('zoom.label') }, zoom(-1, '−'), zoom(1, '+')));
-  }
-
-  /** Looks another way; the moment in the middle stays there. @param {Partial<{kind: import('./axis.js').Kind, fold: boolean, zoom: number, shown: number}>} how */
-  #look(how) {
-    const middle = this.scroller.scrollTop + this.scroller.clientHeight / 2;
-    const at = this.axis.to(middle);
-    Object.assign(this, how);
-    this.#plan();
-    this.scroller.scrollTop = this.axis.of(at) - this.scroller.clientHeight / 2;
-    this.session?.clock.touch();
+    this.tabs = el('div', { class: 'segmented unicast-tabs', role: 'group', 'aria-label': t('unicast.which') }, ...[0, 1].map((i) => el('button', { class: 'button small', type: 'button', data: { lane: i }, on: { click: () => this.look({ shown: i }) } })));
+    return el('div', { class: 'unicast-bar' }, this.axes, ...this.axisButtons());
   }
 
   /** Another run, or another way to look at it. */
   restart() {
     const runs = /** @type {UnicastRun[]} */ (this.session?.runs() ?? []);
     this.lanes = runs.map((run) => new Lane(run));
-    this.#shape = '';
-    this.#learnt = 0;
-    this.#now = -1;
-    this.#follow = true;
     this.#pointed = null;
-    if (this.scroller) this.scroller.scrollTop = 0;
+    this.begin();
   }
 
   update() {
     const { session } = this;
     if (!session?.run || this.hidden || !this.scroller || this.lanes[0]?.run !== session.run) return;
-    this.#learn();
-    this.#plan();
-    this.#keepUp();
+    this.learn();
+    this.plan();
+    this.keepUp();
     this.#draw();
     this.#showTools();
     this.#showWords();
   }
 
-  /** Takes up what has become known, but not at every frame. */
-  #learn() {
-    const known = this.lanes.every(({ run }) => run.explored);
-    if (!known) this.session?.clock.touch();
-    if (!known && this.#learnt && performance.now() - this.#learnt < LEARN_MS) return;
-    this.#learnt = performance.now();
-    for (const lane of this.lanes) {
-      lane.run.refresh();
-      lane.refresh();
-    }
-  }
-
-  /** The axis, shared by all pictures. */
-  #plan() {
-    const shape = `${this.lanes.map(({ run }) => run.edition).join()}|${this.kind}|${this.fold}|${this.zoom}`;
-    if (shape === this.#shape) return;
-    this.#shape = shape;
-    const instants = [...new Set(this.lanes.flatMap(({ run }) => run.instants()))].sort((a, b) => a - b);
-    const how = { zoom: ZOOMS[this.zoom], flight: Math.min(...this.lanes.map(({ run }) => run.flight)) };
-    this.axis = new Axis(instants, { ...how, kind: this.kind, fold: this.fold });
-    // The clock goes along the folded real time, whatever is shown: silence passes quickly.
-    this.pace = new Axis(instants, { ...how, zoom: 1, kind: 'real', fold: true });
-    this.room.style.height = `${Math.ceil(this.axis.height)}px`;
+  /** @override */
+  planned() {
     for (const button of this.axes.children) setAttr(button, 'aria-pressed', String(button.dataset.axis === this.kind));
     this.folds.hidden = this.kind === 'logical';
-    setAttr(this.folds, 'aria-pressed', String(this.fold));
-    for (const button of this.bar.querySelectorAll('[data-zoom]')) button.disabled = this.zoom === (button.dataset.zoom === '1' ? ZOOMS.length - 1 : 0);
-  }
-  /** @type {Axis|null} */ pace = null;
-
-  /** The present stays in sight. */
-  #keepUp() {
-    const session = /** @type {Session} */ (this.session);
-    const now = session.run?.now ?? 0;
-    if (now === this.#now) return;
-    const first = this.#now < 0;
-    this.#now = now;
-    const { scrollTop, clientHeight } = this.scroller;
-    const y = this.axis.of(now);
-    if (session.clock.playing) {
-      if (this.#follow) this.scroller.scrollTop = stillness() ? Math.floor(y / clientHeight + 0.15) * clientHeight - clientHeight * 0.15 : y - clientHeight * PRESENT;
-    } else if (y < scrollTop + clientHeight * 0.12 || y > scrollTop + clientHeight * 0.9) {
-      this.#follow = true;
-      this.scroller.scrollTo({ top: y - clientHeight / 2, behavior: first || stillness() ? 'instant' : 'smooth' });
-    }
   }
 
   /** @returns {Lane[]} those that are shown */
@@ -173,14 +95,7 @@ export class UnicastPane extends HTMLElement {
   #draw() {
     const { canvas, scroller } = this;
     if (!canvas) return;
-    const [width, height] = [scroller.clientWidth, scroller.clientHeight];
-    const scale = Math.min(2, devicePixelRatio || 1);
-    if (canvas.width !== Math.round(width * scale) || canvas.height !== Math.round(height * scale)) {
-      canvas.width = Math.round(width * scale);
-      canvas.height = Math.round(height * scale);
-      canvas.style.width = `${width}px`;
-      canvas.style.height = `${height}px`;
-    }
+    const { width, height, scale } = this.fit();
     const ctx = /** @type {CanvasRenderingContext2D} */ (canvas.getContext('2d'));
     ctx.setTransform(scale, 0, 0, scale, 0, -scroller.scrollTop * scale);
     const lanes = this.#both();
@@ -210,13 +125,8 @@ export class UnicastPane extends HTMLElement {
     });
     const lane = this.#current();
     this.empty.hidden = this.lanes.some(({ run }) => run.arrows.length > 0);
-    // The list is not read while the picture moves, unless it is in use.
-    clearTimeout(this.#listing);
-    const list = () => this.list?.update(lane.run, lane.sight(this.#lookOf(lane)), selection.lane === this.lanes.indexOf(lane) ? selection.arrow ?? null : null);
-    if (document.activeElement === this.list?.node || this.list?.node.childElementCount === 0) list();
-    else this.#listing = window.setTimeout(list, LEARN_MS);
+    this.listSoon(() => this.list?.update(lane.run, lane.sight(this.#lookOf(lane)), selection.lane === this.lanes.indexOf(lane) ? selection.arrow ?? null : null));
   }
-  #listing = 0;
 
   /** The unicast keys go along: the one of the selection, or the first that is shown. */
   #current() {
@@ -225,23 +135,14 @@ export class UnicastPane extends HTMLElement {
     return lane && both.includes(lane) ? lane : both[0];
   }
 
-  /** The next arrow, or the one before; without one, the first that has not landed yet. @param {number} by */
+  /** The next arrow, or the one before; without one, the first that has not landed yet. @param {number} by @override */
   move(by) {
-    const session = /** @type {Session} */ (this.session);
     const lane = this.#current();
     const { arrows } = lane.run;
-    if (!arrows.length) return;
-    const here = arrows.findIndex((a) => a.id === session.selection.arrow);
-    const now = session.run?.now ?? 0;
-    const open = arrows.findIndex((a) => Math.max(a.sent, a.at ?? a.due) >= now);
-    const fresh = open < 0 ? arrows.length - 1 : open;
-    const to = by === -Infinity ? 0 : by === Infinity ? arrows.length - 1 : here < 0 ? fresh : Math.min(arrows.length - 1, Math.max(0, here + by));
-    this.#select(lane, arrows[to]);
+    if (arrows.length) this.#select(lane, this.step(arrows, by));
   }
 
-  reveal() { if (this.session?.selection.arrow !== undefined) this.move(0); }
-
-  /** @param {number} id */
+  /** @param {number} id @override */
   choose(id) {
     const lane = this.#current();
     const arrow = lane.run.arrow(id);
@@ -251,11 +152,7 @@ export class UnicastPane extends HTMLElement {
   /** @param {Lane} lane @param {T.Arrow} arrow */
   #select(lane, arrow) {
     this.session?.select(selectionOf(arrow, lane.run, this.lanes.indexOf(lane)));
-    const { scrollTop } = this.scroller;
-    // The list lies over the picture while it is used.
-    const clientHeight = this.scroller.clientHeight - (document.activeElement === this.list?.node ? this.list.node.offsetHeight : 0);
-    const { y0, y1 } = lane.line(arrow, this.axis);
-    if (y0 < scrollTop + 8 || y1 > scrollTop + clientHeight - 24) this.scroller.scrollTo({ top: (y0 + y1) / 2 - clientHeight / 2, behavior: stillness() ? 'instant' : 'smooth' });
+    this.bring(lane.line(arrow, this.axis));
   }
 
   /** @param {number} i @param {number} id */
@@ -268,13 +165,12 @@ export class UnicastPane extends HTMLElement {
   /** What the pointer does: point, choose, open the menu. */
   #point() {
     const hit = (/** @type {MouseEvent} */ event) => {
-      const { left, top } = this.scroller.getBoundingClientRect();
-      const [x, y] = [event.clientX - left, event.clientY - top + this.scroller.scrollTop];
+      const [x, y] = this.spot(event);
       for (const lane of this.#both()) {
         const arrow = x >= lane.x && x < lane.x + lane.width ? lane.near(x, y, this.#lookOf(lane)) : null;
-        if (arrow) return { lane, arrow, y };
+        if (arrow) return { lane, arrow, x, y };
       }
-      return { lane: null, arrow: null, y };
+      return { lane: null, arrow: null, x, y };
     };
     const { canvas } = this;
     canvas?.addEventListener('pointermove', (event) => {
@@ -286,13 +182,10 @@ export class UnicastPane extends HTMLElement {
     });
     canvas?.addEventListener('pointerleave', () => { this.#pointed = null; this.session?.clock.touch(); });
     canvas?.addEventListener('click', (event) => {
-      const { lane, arrow, y } = hit(event);
-      const { session } = this;
+      const { lane, arrow, x, y } = hit(event);
       if (lane && arrow) this.#select(lane, arrow);
-      else if (session && event.clientX - this.scroller.getBoundingClientRect().left < lanesStart(this.lanes)) {
-        session.clock.pause();
-        session.clock.seek(this.axis.to(y));
-      } else session?.select({ node: null, ticket: null, name: '' });
+      else if (x < lanesStart(this.lanes)) this.seek(y);
+      else this.session?.select({ node: null, ticket: null, name: '' });
     });
     canvas?.addEventListener('contextmenu', (event) => {
       const { lane, arrow } = hit(event);
@@ -304,8 +197,6 @@ export class UnicastPane extends HTMLElement {
       const { selection } = session;
       openMenu(this.tools, selection.name, gesturesOf(session).map(({ gesture, text, key }) => ({ text, key, run: () => session.actions.gesture(gesture, selection) })));
     });
-    // A person who looks elsewhere is not dragged back.
-    for (const type of ['wheel', 'touchmove']) this.scroller.addEventListener(type, () => { this.#follow = false; }, { passive: true });
   }
 
   /** Beside the selected arrow, what can be done to it. */

@@ -2,10 +2,11 @@
 import { clock, fixed, span } from '#lab/format.js';
 import { told } from '#lab/session/future.js';
 import { t } from '#lab/strings.js';
-import { firstFrom } from '#lab/unicast/axis.js';
+import { firstFrom } from '#lab/ladder/axis.js';
 
-/** @import { Lane } from './lane.js' */
-/** @typedef {Omit<import('./lane.js').Look, 'colours'> & {colours: Record<'line'|'line-strong'|'ink-soft'|'sunken'|'accent'|'surface', string> & {font: string, size: number}}} Look */
+/** @import { Axis } from './axis.js' */
+/** @typedef {{top: number, height: number, axis: Axis, now: number, colours: Record<'line'|'line-strong'|'ink-soft'|'sunken'|'accent'|'surface', string> & {font: string, size: number}}} Look */
+/** @typedef {{x: number, width: number}} Lane */
 
 /** Instants in the gutter keep so far apart. */
 const APART = 26;
@@ -13,7 +14,7 @@ const APART = 26;
 /** A length below a second in milliseconds. @param {number} us */
 const length = (us) => (us < 1e6 ? `${Math.round(us / 1000)} ms` : us < 60e6 ? `${fixed(us / 1e6, 1)} s` : span(us));
 
-/** @param {CanvasRenderingContext2D} ctx @param {Look & {width: number, gutter: number, lanes: Pick<Lane, 'x'|'width'>[], origin: number, logical: boolean}} look */
+/** @param {CanvasRenderingContext2D} ctx @param {Look & {width: number, gutter: number, lanes: Lane[], origin: number, logical: boolean}} look */
 export function backdrop(ctx, look) {
   const { axis, top, height, width, gutter, colours, lanes } = look;
   const from = axis.to(top);

@@ -1,9 +1,9 @@
 /** The arrows in sight as a list, for those who do not see the picture or do not use a pointer. */
 import { el, setAttr } from '#lab/dom.js';
 import { t } from '#lab/strings.js';
-import { sentence } from '#lab/unicast/words.js';
 
-/** @import { UnicastRun } from './run.js' */
+/** @import { MeetRun } from '../meet/run.js' */
+/** @import { UnicastRun } from '../unicast/run.js' */
 
 /** So many stand in the list at once, around the selected one. */
 const AROUND = 40;
@@ -11,8 +11,8 @@ const AROUND = 40;
 export class ArrowList {
   #shape = '';
 
-  /** @param {(by: number) => void} move @param {(id: number) => void} choose @param {(arrow: any, run: any) => string} [tell] */
-  constructor(move, choose, tell = sentence) {
+  /** @param {(by: number) => void} move @param {(id: number) => void} choose @param {(arrow: any, run: any) => string} tell an arrow as a sentence */
+  constructor(move, choose, tell) {
     this.tell = tell;
     this.node = el('div', {
       class: 'arrow-list', role: 'listbox', tabindex: '0', 'aria-label': t('arrow.list'),
@@ -33,7 +33,7 @@ export class ArrowList {
     });
   }
 
-  /** @param {UnicastRun|import('../meet/run.js').MeetRun} run @param {{id: number}[]} seen in sight @param {number|null} selected */
+  /** @param {UnicastRun|MeetRun} run @param {{id: number}[]} seen in sight @param {number|null} selected */
   update(run, seen, selected) {
     const shape = `${run.edition}|${'profile' in run ? run.profile : ''}|${seen[0]?.id}|${seen.length}|${selected}`;
     if (shape === this.#shape) return;
