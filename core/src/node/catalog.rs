@@ -14,6 +14,7 @@ use super::FileInfo;
 use crate::address::may_dial;
 use crate::id::{FileIndex, Sha1};
 use crate::queue::FileKey;
+use crate::wire::http::Target;
 
 /// One shared file and its alternate locations.
 #[derive(Debug, Clone)]
@@ -104,6 +105,11 @@ impl Catalog {
     pub(super) fn by_path(&self, path: &str) -> Option<&FileInfo> {
         let (name, index) = self.by_name.range((path.into(), FileIndex(0))..).next()?;
         if name == path { self.get(*index) } else { None }
+    }
+
+    /// The file at the path of a request's target.
+    pub(super) fn by_target(&self, target: &str) -> Option<&FileInfo> {
+        self.by_path(&Target::path_of(target)?)
     }
 
     /// The largest number of a file.

@@ -42,5 +42,5 @@ fn file_named(files: &Catalog, target: &str) -> Option<FileIndex> {
         Target::Urn(sha1) | Target::Tree(sha1) => files.by_sha1(sha1),
         _ => None,
     };
-    found.or_else(|| files.by_path(&Target::path_of(target)?)).map(|file| file.index)
+    found.or_else(|| files.by_target(target)).map(|file| file.index)
 }

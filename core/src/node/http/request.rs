@@ -504,8 +504,7 @@ impl Http {
 
 /// A shared file by name.
 fn named(files: &Catalog, target: &str, head: &RequestHead) -> Option<RequestSubject> {
-    let path = Target::path_of(target)?;
-    let subject = RequestSubject::from(files.by_path(&path)?);
+    let subject = RequestSubject::from(files.by_target(target)?);
     (content_fits(&subject, head) != Some(false)).then_some(subject)
 }
 

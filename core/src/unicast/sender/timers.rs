@@ -52,10 +52,10 @@ impl SenderEntry {
     /// The first of what is missing no longer waits for room in the window: what fills it
     /// may be lost, or beyond what the receiver takes, and only this makes room.
     fn let_first_go(&mut self) {
-        if let Some((_, due)) = self.again.iter_mut().next()
-            && due.why == RetransmitReason::Missing
+        if let Some(mut first) = self.again.first_entry()
+            && first.get().why == RetransmitReason::Missing
         {
-            self.control.waited(core::mem::take(&mut due.bytes));
+            self.control.waited(core::mem::take(&mut first.get_mut().bytes));
         }
     }
 
