@@ -3,6 +3,7 @@
 use serde_json::json;
 use servent::Clock;
 use servent::transfer::many::PackProgress;
+use servent::transfer::{Offer, total};
 use servent_core::text::Shown;
 use servent_core::time::{Duration, Instant};
 
@@ -29,7 +30,9 @@ pub(crate) struct PackingProgress {
 
 impl PackingProgress {
     /// Says at once that it begins.
-    pub(crate) fn begin(reporter: &Reporter, name: &str, whole: (u64, u64)) -> Self {
+    pub(crate) fn begin(reporter: &Reporter, name: &str, offer: &Offer) -> Self {
+        let (files, size) = total(offer.entries());
+        let whole = (files as u64, size.unwrap_or(0));
         let (bar, name) = (reporter.bar(), name.to_owned());
         let (reporter, clock) = (*reporter, Clock::new());
         let mut progress = Self { reporter, bar, name, whole, clock, last: None };

@@ -159,8 +159,8 @@ impl TransferInbox {
     ///
     /// # Errors
     /// The disk refuses more than a name.
-    pub(super) fn survey(&mut self, entries: &[OfferEntry]) -> io::Result<Survey> {
-        let mut survey = Survey::default();
+    pub(super) fn survey(&mut self, entries: &[OfferEntry]) -> io::Result<InboxSurvey> {
+        let mut survey = InboxSurvey::default();
         for (at, entry) in entries.iter().enumerate() {
             let found = match entry.is_folder() {
                 true => self.make(&entry.name).map(|()| None),
@@ -343,7 +343,7 @@ pub struct Shortage {
 
 /// What exists of the entries of an offer.
 #[derive(Debug, Default)]
-pub(super) struct Survey {
+pub(super) struct InboxSurvey {
     /// What may exist of each file; `None` for a folder, and for what is blocked.
     pub(super) candidates: Vec<Option<Candidate>>,
     /// What cannot get its name.

@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::inbox::{Survey, TransferInbox};
+use super::inbox::{InboxSurvey, TransferInbox};
 use super::offer::OfferEntry;
 use super::quota::Quota;
 use super::receive_error::ReceiveError;
@@ -25,7 +25,10 @@ impl Shelf {
     }
 
     /// What exists of the entries of an offer.
-    pub(super) async fn survey(&self, entries: Vec<OfferEntry>) -> Result<Survey, ReceiveError> {
+    pub(super) async fn survey(
+        &self,
+        entries: Vec<OfferEntry>,
+    ) -> Result<InboxSurvey, ReceiveError> {
         self.with(move |inbox| inbox.survey(&entries)).await
     }
 

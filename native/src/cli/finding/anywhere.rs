@@ -18,7 +18,7 @@ use servent_core::node::{NodeCommand, OverlayCommand};
 use tokio::net::TcpStream;
 use tokio::sync::{Semaphore, oneshot};
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tokio::time::{Instant, timeout, timeout_at};
 
 use super::via::{FoundPeer, ViaPlace, addresses, bind_any, leave, split};
 use crate::cli::carry::code;
@@ -142,18 +142,12 @@ async fn meet(
                     visitor(visit, &secret, &handle).await;
                     drop(seat);
                 });
-                tokio::select! {
-                    () = sleep_until(turn) => {}
-                    _ = end.clone() => {}
-                }
+                let _ = timeout_at(turn, end.clone()).await;
             }
             Err(failure) => {
                 let fact = json!({ "event": "unmet", "why": failure.what });
                 reporter.tell(&fact, &failure.to_string());
-                tokio::select! {
-                    () = sleep(pause) => {}
-                    _ = end.clone() => {}
-                }
+                let _ = timeout(pause, end.clone()).await;
                 pause = (pause * 2).min(AGAIN.1);
             }
         }

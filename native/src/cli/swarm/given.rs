@@ -75,9 +75,7 @@ impl GivenFiles {
         let copying = format!("copying {} into {}", Shown(&name), state.display());
         reporter.tell(&json!({ "event": "copying", "name": name, "into": state }), &copying);
         let file = state.join(format!("folder-{}", self.folders.len()));
-        let (files, size) = total(offer.entries());
-        let whole = (files as u64, size.unwrap_or(0));
-        let mut progress = PackingProgress::begin(reporter, &name, whole);
+        let mut progress = PackingProgress::begin(reporter, &name, &offer);
         let parcel = FolderParcel::pack(&offer, &file, |now| progress.show(now)).map_err(failed)?;
         drop(progress);
         lacking(&parcel, reporter);

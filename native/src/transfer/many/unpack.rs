@@ -11,7 +11,7 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc::unbounded_channel;
 use tokio::task::spawn_blocking;
 
-use super::super::inbox::{Candidate, ExistingFile, Survey, TransferInbox};
+use super::super::inbox::{Candidate, ExistingFile, InboxSurvey, TransferInbox};
 use super::super::message::CHUNK;
 use super::super::offer::OfferEntry;
 use super::super::quota::Quota;
@@ -90,7 +90,7 @@ impl<B: ParcelBytes + Send + 'static> Unpacking<B> {
         if length != Some(self.bytes.plain()) {
             return Err(wrong());
         }
-        let Survey { candidates, blocked } = self.inbox.survey(entries)?;
+        let InboxSurvey { candidates, blocked } = self.inbox.survey(entries)?;
         blocked.into_iter().for_each(|(_, lacking)| told(TransferProgress::Lacks(lacking)));
         for (number, (entry, found)) in entries.iter().zip(candidates).enumerate() {
             if entry.is_folder() {

@@ -49,7 +49,7 @@ pub(crate) async fn give(giving: Giving<'_>, options: EndpointOptions) -> Result
     let endpoint = bind(at, options).await?;
     let (title, shown) = (title(giving.offer.entries(), "a stream"), giving.code.clone());
     let (folder, offer) = (parcels(settings), giving.offer);
-    let mut progress = packing(reporter, &title, &offer);
+    let mut progress = PackingProgress::begin(reporter, &title, &offer);
     let packing = tokio::task::spawn_blocking(move || {
         Parcel::pack(&offer, &folder, |now| progress.show(now))
     });
@@ -91,12 +91,6 @@ pub(crate) async fn give(giving: Giving<'_>, options: EndpointOptions) -> Result
     reporter.result(&fact, &sentence);
     left?;
     incomplete(&lacking, (files as u64, at)).map_or(Ok(()), Err)
-}
-
-/// What says how far the parcel is.
-fn packing(reporter: &Reporter, title: &str, offer: &Offer) -> PackingProgress {
-    let (files, size) = total(offer.entries());
-    PackingProgress::begin(reporter, title, (files as u64, size.unwrap_or(0)))
 }
 
 /// Starts the swarm at the same port number, over TCP, or at another one if that
