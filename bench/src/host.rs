@@ -70,11 +70,16 @@ pub(crate) fn resident(pid: u32) -> Result<u64> {
     Ok(kib.parse::<u64>()? * 1024)
 }
 
-/// Starts our program sharing `dir`; `settings` are `key=value`.
-pub(crate) fn servent(dir: &Path, state: &Path, settings: &[&str]) -> Result<Server> {
+/// Our program, without arguments.
+pub(crate) fn program() -> Result<Command> {
     let program = std::env::var_os("SERVENT_PROGRAM")
         .context("SERVENT_PROGRAM does not name the program; use `cargo xtask bench`")?;
-    let mut command = Command::new(program);
+    Ok(Command::new(program))
+}
+
+/// Starts our program sharing `dir`; `settings` are `key=value`.
+pub(crate) fn servent(dir: &Path, state: &Path, settings: &[&str]) -> Result<Server> {
+    let mut command = program()?;
     command.arg("share").arg(dir).args(["--listen", "127.0.0.1:0", "--lab", "127.0.0.1:0"]);
     command.arg("--state").arg(state).env("XDG_CONFIG_HOME", state);
     for setting in settings {

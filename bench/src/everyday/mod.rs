@@ -51,9 +51,7 @@ fn by_turns(
 
 /// The program under measurement, at home in `dir`.
 pub(crate) fn program(dir: &Path) -> Result<Command> {
-    let program = std::env::var_os("SERVENT_PROGRAM")
-        .context("SERVENT_PROGRAM does not name the program; use `cargo xtask bench`")?;
-    Ok(quiet(Command::new(program), dir))
+    Ok(quiet(crate::host::program()?, dir))
 }
 
 /// A program that is at home in `dir` and says nothing.

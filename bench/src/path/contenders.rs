@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use super::line::{Carrier, Line, Seen};
 use super::machine::Machine;
-use super::transfer::{Transfer, Way};
+use super::transfer::{FoundBy, Transfer};
 use crate::measure::{median, now, wait};
 use crate::unicast::process::Process;
 use crate::unicast::words::{Contender, Counted, Job, Part, Ready};
@@ -62,7 +62,7 @@ pub(super) fn ours(line: Line, times: Times, seed: u64) -> Result<Figures> {
     let (here, there) = (Machine::new(ADDRESSES[0])?, Machine::new(ADDRESSES[1])?);
     let carrier = Carrier::start(line, [&here.cable, &there.cable], seed)?;
     let at = format!("{}:{PORT}", ADDRESSES[1]);
-    Transfer::start([&here, &there], Way::Address(&at))?.measure(&carrier, times)
+    Transfer::start([&here, &there], FoundBy::Address(&at))?.measure(&carrier, times)
 }
 
 /// A peer of ours, which does no more than carry messages.

@@ -8,7 +8,7 @@ use anyhow::Result;
 use super::contenders::{ADDRESSES, Figures, Times};
 use super::line::{Carrier, Line};
 use super::machine::Machine;
-use super::transfer::{Program, Transfer, Way, servent};
+use super::transfer::{FoundBy, GuardedProgram, Transfer, servent};
 
 /// The line between the sender and the place.
 const LINE: Line = Line {
@@ -70,13 +70,13 @@ pub(super) fn measure(path: MeetingPath, times: Times, seed: u64) -> Result<Figu
     }
     let folder = tempfile::tempdir()?;
     let mut meet = servent(folder.path())?;
-    meet.args(["meet", "--json", "--listen", &format!("0.0.0.0:{PORT}")]);
+    // One address, which both networks reach.
+    let at = format!("{}:{PORT}", ADDRESSES[1]);
+    meet.args(["meet", "--json", "--listen", &at]);
     if path == MeetingPath::Relayed {
         meet.args(["--relay", RELAYED]);
     }
-    let mut meeting = Program::start(&place, &mut meet)?;
+    let mut meeting = GuardedProgram::start(&place, &mut meet)?;
     meeting.event("listening")?;
-    // One address, which both networks reach.
-    let via = format!("{}:{PORT}", ADDRESSES[1]);
-    Transfer::start([&sender, &receiver], Way::Via(&via))?.measure(&carrier, times)
+    Transfer::start([&sender, &receiver], FoundBy::Via(&at))?.measure(&carrier, times)
 }

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use super::contenders::{Figures, Times};
 use super::line::Carrier;
 use super::machine::Machine;
-use crate::host::{PATIENCE, busy};
+use crate::host::{PATIENCE, busy, program};
 use crate::measure::{now, wait};
 
 /// Where files cost no disk.
@@ -21,7 +21,7 @@ const CODE: &str = "ocean-pepper-violin-garden-moon";
 
 /// How the sender finds the receiver.
 #[derive(Clone, Copy)]
-pub(super) enum Way<'a> {
+pub(super) enum FoundBy<'a> {
     /// The receiver listens at this address.
     Address(&'a str),
     /// Both ask the meeting place at this one.
@@ -29,7 +29,7 @@ pub(super) enum Way<'a> {
 }
 
 /// A program that ends with its handle, and with the bench, however that ends.
-pub(super) struct Program {
+pub(super) struct GuardedProgram {
     child: Child,
     /// A shell that reads from us, and ends the program when we are gone.
     guard: Child,
@@ -37,7 +37,7 @@ pub(super) struct Program {
     said: BufReader<ChildStdout>,
 }
 
-impl Program {
+impl GuardedProgram {
     /// Starts it on a machine.
     pub(super) fn start(machine: &Machine, command: &mut Command) -> Result<Self> {
         let mut child = machine.does(|| Ok(command.stdout(Stdio::piped()).spawn()?))?;
@@ -66,7 +66,7 @@ impl Program {
     }
 }
 
-impl Drop for Program {
+impl Drop for GuardedProgram {
     fn drop(&mut self) {
         // The guard first: the number may be another program's afterwards.
         for child in [&mut self.guard, &mut self.child] {
@@ -78,9 +78,7 @@ impl Drop for Program {
 
 /// The program under measurement, in a folder of its own.
 pub(super) fn servent(folder: &Path) -> Result<Command> {
-    let program = std::env::var_os("SERVENT_PROGRAM")
-        .context("SERVENT_PROGRAM does not name the program; use `cargo xtask bench`")?;
-    let mut command = Command::new(program);
+    let mut command = program()?;
     command.current_dir(folder).env("HOME", folder).env("SERVENT_CODE", CODE);
     command.stdin(Stdio::null()).stderr(Stdio::null());
     Ok(command)
@@ -88,15 +86,15 @@ pub(super) fn servent(folder: &Path) -> Result<Command> {
 
 /// A sender and its receiver.
 pub(super) struct Transfer {
-    sender: Program,
-    receiver: Program,
+    sender: GuardedProgram,
+    receiver: GuardedProgram,
     part: PathBuf,
     _folder: TempDir,
 }
 
 impl Transfer {
     /// From the first machine to the second.
-    pub(super) fn start([here, there]: [&Machine; 2], way: Way<'_>) -> Result<Self> {
+    pub(super) fn start([here, there]: [&Machine; 2], by: FoundBy<'_>) -> Result<Self> {
         let memory = Path::new(MEMORY);
         let folder =
             if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
@@ -105,21 +103,21 @@ impl Transfer {
         receive.args(["receive", "--yes", "--once", "--json", "-o", "in/", "--state", "to"]);
         let mut send = servent(folder.path())?;
         send.args(["send", "-q", "--state", "from"]).stdin(File::open("/dev/zero")?);
-        let ready = match way {
-            Way::Address(at) => {
+        let ready = match by {
+            FoundBy::Address(at) => {
                 receive.args(["--open", "--listen", at]);
                 send.args(["--open", at, "-"]);
                 "listening"
             }
-            Way::Via(place) => {
+            FoundBy::Via(place) => {
                 receive.args(["--via", place]);
                 send.args(["--via", place, "-"]);
                 "at_place"
             }
         };
-        let mut receiver = Program::start(there, &mut receive)?;
+        let mut receiver = GuardedProgram::start(there, &mut receive)?;
         receiver.event(ready)?;
-        let sender = Program::start(here, &mut send)?;
+        let sender = GuardedProgram::start(here, &mut send)?;
         let part = folder.path().join("in/received.part");
         Ok(Self { sender, receiver, part, _folder: folder })
     }

@@ -56,13 +56,13 @@ impl Uplink {
     }
 
     /// A program that downloads the file to a folder of its own.
-    fn start(&self, program: &str, n: u32, arguments: &[&str]) -> Result<Child> {
+    fn start(&self, mut command: Command, n: u32, arguments: &[&str]) -> Result<Child> {
         let (to, url) = (self.output_path(n), format!("http://{}{}", self.server.at, self.target));
-        let mut command = Command::new(program);
         command.args(arguments).arg(url).arg("-o").arg(&to);
         command.env("XDG_CONFIG_HOME", self.dir.path()).stdin(Stdio::null());
         command.stdout(Stdio::null()).stderr(Stdio::null());
-        command.spawn().with_context(|| format!("{program} could not be started"))
+        let program = command.get_program().to_owned();
+        command.spawn().with_context(|| format!("{} could not be started", program.display()))
     }
 
     fn output_path(&self, n: u32) -> PathBuf {
@@ -70,9 +70,8 @@ impl Uplink {
     }
 
     fn get(&self, n: u32) -> Result<Child> {
-        let program = program()?;
         let state = self.dir.path().join(format!("get-{n}"));
-        self.start(&program, n, &["get", "-q", "--state", &state.to_string_lossy()])
+        self.start(host::program()?, n, &["get", "-q", "--state", &state.to_string_lossy()])
     }
 
     /// Waits for a download, which must have all.
@@ -86,7 +85,7 @@ impl Uplink {
     /// How many slots are in use at this moment, and whether
     /// a client is in line.
     fn busy(&self) -> Result<(usize, bool)> {
-        let out = Command::new(program()?)
+        let out = host::program()?
             .args(["status", "--json", "--state"])
             .arg(self.dir.path().join("state"))
             .env("XDG_CONFIG_HOME", self.dir.path())
@@ -97,11 +96,6 @@ impl Uplink {
         let busy = uploads.iter().filter(|upload| upload["reserved_until"].is_null()).count();
         Ok((busy, queue["length"].as_u64().unwrap_or(0) > 0))
     }
-}
-
-fn program() -> Result<String> {
-    std::env::var("SERVENT_PROGRAM")
-        .context("SERVENT_PROGRAM does not name the program; use `cargo xtask bench`")
 }
 
 fn seconds_of(work: impl FnOnce() -> Result<()>) -> Result<f64> {
@@ -135,7 +129,7 @@ fn strangers(report: &mut Report) -> Result<()> {
     let took = seconds_of(|| {
         let mut all = Vec::new();
         for n in 0..10 {
-            all.push(uplink.start("curl", n, &["-sS", "--fail"])?);
+            all.push(uplink.start(Command::new("curl"), n, &["-sS", "--fail"])?);
             measure::pause();
         }
         (0..).zip(all).try_for_each(|(n, child)| uplink.ended(n, child))

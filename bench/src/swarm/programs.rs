@@ -8,7 +8,7 @@
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
@@ -191,9 +191,7 @@ impl Drop for Program {
 
 impl Program {
     fn start(place: &Path, words: &[&str], name: usize, tell: &Tell) -> Result<Self> {
-        let program = std::env::var_os("SERVENT_PROGRAM")
-            .context("SERVENT_PROGRAM does not name the program; use `cargo xtask bench`")?;
-        let mut command = Command::new(program);
+        let mut command = crate::host::program()?;
         command.arg("swarm").args(words).arg("--json").current_dir(place);
         command.env("HOME", place).env("XDG_CONFIG_HOME", place).env("XDG_STATE_HOME", place);
         let quiet = command.stdin(Stdio::null()).stderr(Stdio::null());
