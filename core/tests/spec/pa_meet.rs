@@ -135,6 +135,29 @@ fn pa_10_two_sides_are_introduced_and_forgotten() {
     assert_eq!(place.place.counters().meetings, 0, "all were silent");
 }
 
+/// Its router has forgotten it between two registrations, and what was sent to it with it.
+#[test]
+fn pa_10_a_side_that_has_moved_is_introduced_anew_within_three_times_the_bytes() {
+    let mut place = Place::new(Config::default());
+    place.sit(LISTENER, MeetSide::Listener, 1, 11);
+    assert_eq!(introductions(&place.sit(CALLER, MeetSide::Caller, 1, 21)).len(), 2);
+    let moved = SocketAddr::new(LISTENER.ip(), 5_002);
+    let told = introductions(&place.sit(moved, MeetSide::Listener, 1, 11));
+    let seen: Vec<_> = told.iter().map(|(to, it)| (*to, it.other, it.seen)).collect();
+    assert_eq!(seen, [(moved, 21, CALLER), (CALLER, 11, moved)]);
+    // However often one moves, the other is sent three times what it has sent, at most.
+    let size = |packet: &MeetPacket| packet.encode().len();
+    let sent_by_caller = size(&registration(MeetSide::Caller, 1, 21, 0));
+    let mut sent_to_caller = 0;
+    for port in 6_000..6_100 {
+        let moved = SocketAddr::new(LISTENER.ip(), port);
+        let told = place.sit(moved, MeetSide::Listener, 1, 11);
+        let to_caller = told.iter().filter(|(to, _)| *to == CALLER);
+        sent_to_caller += to_caller.map(|(_, packet)| size(packet)).sum::<usize>();
+    }
+    assert!(sent_to_caller <= 3 * sent_by_caller, "{sent_to_caller} for {sent_by_caller}");
+}
+
 #[test]
 fn pa_10_both_begin_to_knock_at_one_instant() {
     let mut place = Place::new(Config::default());

@@ -48,10 +48,12 @@ const fn can_guess(one: &RouterKind, other: &RouterKind) -> bool {
 /// The longest a meeting may take once both are there: the time of all knocks and a
 /// few round trips.
 const LONGEST: Duration = Duration::from_secs(4 + 2);
-/// A mapping that lives no longer than this runs out while a person waits, for the seat
-/// is kept every five seconds: the address that was told is gone. RFC 4787 §4.3 asks for
-/// two minutes.
+/// A seat is kept every five seconds. A mapping that lives no longer runs out while a
+/// person waits: the other is told the new one after so much longer. RFC 4787 §4.3 asks
+/// for two minutes.
 const KEPT: Duration = Duration::from_secs(5);
+/// A mapping that lives no longer than this runs out between two knocks.
+const SHORTEST: Duration = Duration::from_secs(1);
 /// With more loss in a thousand than this, a path may be missed by bad luck.
 const MOST_LOSS: u32 = 50;
 
@@ -151,9 +153,10 @@ impl MeetOracles {
         let [one, other] = sides.map(|it| scenario.kind_before(it));
         let records = sides.map(|it| self.people[it as usize]);
         let (Some(first), Some(second)) = (records[0].came, records[1].came) else { return };
-        let forgetful = [one, other].iter().any(|kind| kind.timeout <= KEPT);
+        let least = one.timeout.min(other.timeout);
+        let longest = if least <= KEPT { LONGEST + KEPT } else { LONGEST };
         let begun = first.max(second);
-        if forgetful || end < begun + LONGEST + LONGEST {
+        if least <= SHORTEST || end < begun + longest + LONGEST {
             return;
         }
         let blocked = [one, other].map(|kind| kind.filtering == Filtering::Blocked);
@@ -174,7 +177,7 @@ impl MeetOracles {
             found.violation("path", key, [("caller", pair.caller), ("listener", pair.listener)]);
         }
         if let Some(met) = records[0].met.max(records[1].met)
-            && met.since(begun) > LONGEST
+            && met.since(begun) > longest
         {
             found.violation("late", "check.path_late", [("ms", met.since(begun).as_millis())]);
         }

@@ -143,6 +143,23 @@ fn pa_12_two_in_one_network_meet_there_whatever_their_router_does() {
     }
 }
 
+/// A router that has forgotten its host, which waits at the place, has no way back to it:
+/// the introduction is lost. The seat is renewed from another port within seconds, and the
+/// caller, which knocks in vain, is told the new one.
+#[test]
+fn pa_12_a_listener_whose_router_forgets_it_is_met_at_its_new_address() {
+    for relay in [false, true] {
+        for kind in [RESTRICTED, PORT_RESTRICTED] {
+            let mut forgotten = scenario([kind, kind], relay);
+            forgotten.routers[1].timeout = Duration::from_secs(2);
+            forgotten.pairs[0].caller_at = Instant::from_secs(3);
+            forgotten.horizon = Duration::from_secs(24);
+            let met = run(&forgotten);
+            assert_eq!(met.outcomes(), [MeetOutcome::Direct; 2], "{kind:?}, relay: {relay}");
+        }
+    }
+}
+
 /// Draws and judges worlds; how many callers ended in each way, and how long the pairs
 /// took that have a direct path, in milliseconds and in order.
 fn drawn(seeds: std::ops::Range<u64>) -> ([u32; 5], Vec<u64>) {

@@ -122,18 +122,6 @@ fn a_mapping_that_runs_out_is_told_and_the_connection_moves() {
     assert_eq!(world.site(NodeId(1)).read, 3, "nothing is lost with the mapping");
 }
 
-/// A mapping that a router forgets before the seat is renewed: no rule asks for a path.
-#[test]
-fn two_behind_a_router_that_forgets_at_once_are_told_that_there_is_no_path() {
-    let mut scenario = presets::find("two-doors").expect("a preset");
-    scenario.routers[1].timeout = servent_core::time::Duration::from_secs(3);
-    scenario.pairs[0].caller_at = Instant::from_secs(4);
-    scenario.horizon = servent_core::time::Duration::from_secs(24);
-    let (world, records) = run(&scenario);
-    assert_eq!(outcomes(&world), [MeetOutcome::Unreachable; 2]);
-    assert!(drops(&records, PacketKind::Knock).contains(&RouterDrop::NoMapping));
-}
-
 #[test]
 fn with_a_relay_bytes_flow_at_once_and_move_without_being_sent_twice() {
     let (world, records) = preset("relay-first");

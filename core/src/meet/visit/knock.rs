@@ -1,7 +1,7 @@
 //! DoorKnocking at the addresses of the other side, and choosing a pair (PA-12).
 
 use alloc::vec::Vec;
-use core::net::SocketAddr;
+use core::net::{IpAddr, SocketAddr};
 
 use super::super::{Config, Event, MeetFailure, is_door};
 use super::guess::LastResort;
@@ -77,11 +77,7 @@ impl DoorKnocking {
         let near = near || reach(place.ip()) < Reach::World;
         for at in card.candidates.iter().chain([&it.seen]).copied() {
             let told_by = if near && at != it.seen { at.ip() } else { place.ip() };
-            let fine = at.port() >= LOWEST_PORT
-                && at != place
-                && !is_door(at.ip())
-                && plausible(at.ip(), told_by);
-            if !fine || !knocking.add(at, config) {
+            if !knocking.may_knock_at(at, told_by) || !knocking.add(at, config) {
                 fx.event(Event::Skipped { peer: at });
             }
         }
@@ -94,6 +90,34 @@ impl DoorKnocking {
             fx.output(VisitOutput::Met { peer: place, relayed: true, ours, theirs });
         }
         knocking
+    }
+
+    /// True for an address that is knocked at when one with this address tells it.
+    fn may_knock_at(&self, at: SocketAddr, told_by: IpAddr) -> bool {
+        at.port() >= LOWEST_PORT
+            && at != self.place
+            && !is_door(at.ip())
+            && plausible(at.ip(), told_by)
+    }
+
+    /// The place sees the other side at another address than before: its router has
+    /// forgotten the one that we know. It is knocked at as if we had just met.
+    pub(super) fn seen_at(
+        &mut self,
+        now: Instant,
+        at: SocketAddr,
+        config: &Config,
+        fx: &mut VisitEffects,
+    ) {
+        let known = self.candidates.iter().any(|it| it.at == at);
+        if known || self.choice.is_some() || self.agreed.is_some() {
+            return;
+        }
+        if !self.may_knock_at(at, self.place.ip()) || !self.add(at, config) {
+            return fx.event(Event::Skipped { peer: at });
+        }
+        (self.again, self.pause, self.until) =
+            (Some(now), config.knock_again, now + config.knock_for);
     }
 
     /// One more address; false when there are too many.

@@ -187,10 +187,10 @@ impl MeetVisitor {
             to: from,
             packet: MeetPacket::Heard { nonce: self.nonce },
         });
-        if let VisitStage::Knocking(knocking) = &self.stage
+        if let VisitStage::Knocking(knocking) = &mut self.stage
             && knocking.is_with(it.other)
         {
-            return;
+            return knocking.seen_at(now, it.seen, &self.config, fx);
         }
         let Visit { key, meeting, side, .. } = *visit;
         let Some(card) = MeetCard::open(&it.card, key, meeting, side.other()) else {
