@@ -1,12 +1,14 @@
 //! One UDP socket: many datagrams per system call, in both directions.
 
+mod address;
 mod counters;
 mod ecn;
 mod loss;
+mod reply_source;
 
 use std::collections::VecDeque;
 use std::io::{self, IoSliceMut};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
+use std::net::{IpAddr, SocketAddr, SocketAddrV6};
 
 use bytes::{Buf as _, Bytes, BytesMut};
 use quinn_udp::{BATCH_SIZE, EcnCodepoint, RecvMeta, Transmit};
@@ -18,9 +20,12 @@ use tokio::net::UdpSocket;
 
 use crate::sys::{Batches, MANY, connect_anew, send_many};
 
+pub use self::address::any_address;
+pub(crate) use self::address::canonical;
 pub use self::counters::SocketCounters;
 use self::ecn::EcnPeers;
 pub use self::loss::{LossRate, NoLoss};
+use self::reply_source::ReplySources;
 
 /// Room for the datagrams that the kernel may coalesce into one receive (GRO).
 const BUFFER: usize = 65_536;
@@ -45,12 +50,14 @@ pub(crate) struct Train {
     pub(crate) data: Bytes,
     /// What their IP headers say of congestion (RFC 3168).
     pub(crate) ecn: Option<EcnCodepoint>,
+    /// The address of ours that they leave from; `None`: the system chooses.
+    source: Option<IpAddr>,
 }
 
 impl Train {
     /// What says nothing of congestion.
     pub(crate) const fn new(peer: SocketAddr, segment: usize, data: Bytes) -> Self {
-        Self { peer, segment, data, ecn: None }
+        Self { peer, segment, data, ecn: None, source: None }
     }
 
     /// How many of them a router has marked (PA-7).
@@ -100,6 +107,8 @@ pub(crate) struct UdpEndpoint {
     only: Option<SocketAddr>,
     /// Peers whose path may mark; `None` where the system cannot say so.
     ecn: Option<EcnPeers>,
+    /// Of a socket for all peers that listens on all addresses of this machine.
+    sources: Option<ReplySources>,
     pub(crate) counters: SocketCounters,
 }
 
@@ -142,6 +151,7 @@ impl UdpEndpoint {
             too_large: Vec::new(),
             only,
             ecn,
+            sources: (only.is_none() && at.ip().is_unspecified()).then(ReplySources::default),
             counters: SocketCounters::default(),
         })
     }
@@ -193,13 +203,17 @@ impl UdpEndpoint {
         };
         self.counters.recv_calls += 1;
         for i in 0..count {
-            let RecvMeta { addr, len, stride, ecn, .. } = self.metas[i];
+            let RecvMeta { addr, len, stride, ecn, dst_ip, .. } = self.metas[i];
             if len == 0 {
                 continue;
             }
             self.counters.bytes_in += len as u64;
             let (peer, segment) = (canonical(addr), stride.clamp(1, len));
-            let train = Train { peer, segment, data: self.filled(i, len, segment), ecn };
+            if let (Some(sources), Some(at)) = (&mut self.sources, dst_ip) {
+                sources.came(peer, at);
+            }
+            let data = self.filled(i, len, segment);
+            let train = Train { ecn, ..Train::new(peer, segment, data) };
             self.counters.marked_in += train.marks();
             let lost = lose(train, self.loss, &mut self.dice, |train| into.push(train));
             self.counters.lost_in += lost;
@@ -271,6 +285,7 @@ impl UdpEndpoint {
             let capable = ecn.may_be_marked(peer, train.count() as u64, train.is_sent_again());
             train.ecn = capable.then_some(EcnCodepoint::Ect0);
         }
+        train.source = self.sources.as_ref().and_then(|sources| sources.to(peer));
         let Self { loss, dice, outward, waiting, .. } = self;
         let lost = lose(train, *loss, dice, |train| {
             *waiting += train.data.len();
@@ -296,14 +311,16 @@ impl UdpEndpoint {
                     continue;
                 }
             }
-            let Some(Train { peer, segment, data, ecn }) = self.outward.front() else { return };
+            let Some(Train { peer, segment, data, ecn, source }) = self.outward.front() else {
+                return;
+            };
             let length = data.len().min(segment * most);
             let transmit = Transmit {
                 destination: *peer,
                 ecn: *ecn,
                 contents: &data[..length],
                 segment_size: (length > *segment).then_some(*segment),
-                src_ip: None,
+                src_ip: *source,
             };
             let count = length.div_ceil(*segment);
             let Self { udp, batches, .. } = &*self;
@@ -340,8 +357,9 @@ impl UdpEndpoint {
     /// Sends the next trains of a single datagram with one system call; returns
     /// how many were sent, 0 when the next train is not a single datagram.
     fn flush_singles(&mut self) -> io::Result<usize> {
-        // That call says nothing of congestion.
-        let single = |train: &&Train| train.data.len() <= train.segment && train.ecn.is_none();
+        // That call says nothing of congestion, and has the system choose the source.
+        let plain = |train: &Train| train.ecn.is_none() && train.source.is_none();
+        let single = |train: &&Train| train.data.len() <= train.segment && plain(train);
         let singles = self.outward.iter().take(MANY).take_while(single);
         if singles.clone().count() < 2 {
             return Ok(0);
@@ -370,7 +388,7 @@ impl UdpEndpoint {
             }
             return; // The node chooses a smaller size, and sends it again.
         }
-        if self.reconnect(why) {
+        if self.reconnect(why) || self.choose_anew() {
             return;
         }
         if let Some(train) = self.outward.front()
@@ -396,6 +414,16 @@ impl UdpEndpoint {
         done.is_ok()
     }
 
+    /// True when the first train had an address to leave from, which the machine may no
+    /// longer have: the system chooses for what follows.
+    fn choose_anew(&mut self) -> bool {
+        let Some(Train { peer, source: Some(_), .. }) = self.outward.front() else { return false };
+        if let Some(sources) = &mut self.sources {
+            sources.forget(canonical(*peer));
+        }
+        true
+    }
+
     /// The address of an IPv4 peer in the form a dual-stack socket wants.
     fn outward_address(&self, peer: SocketAddr) -> SocketAddr {
         match peer.ip() {
@@ -407,26 +435,6 @@ impl UdpEndpoint {
     }
 }
 
-/// Any address and port of the family of a peer.
-#[must_use]
-pub fn any_address(peer: SocketAddr) -> SocketAddr {
-    match peer {
-        SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
-        SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
-    }
-}
-
-/// Turns an IPv4-mapped address of a dual-stack socket into the IPv4 address.
-pub(crate) fn canonical(peer: SocketAddr) -> SocketAddr {
-    match (peer.ip().to_canonical(), peer) {
-        (IpAddr::V4(ip), _) => SocketAddr::new(ip.into(), peer.port()),
-        (IpAddr::V6(ip), SocketAddr::V6(v6)) => {
-            SocketAddrV6::new(ip, v6.port(), 0, v6.scope_id()).into()
-        }
-        (IpAddr::V6(_), SocketAddr::V4(_)) => peer,
-    }
-}
-
 /// Passes the datagrams that are not dropped on purpose to `keep`; returns how
 /// many were dropped.
 fn lose(train: Train, loss: LossRate, dice: &mut Rng, mut keep: impl FnMut(Train)) -> u64 {
@@ -434,11 +442,11 @@ fn lose(train: Train, loss: LossRate, dice: &mut Rng, mut keep: impl FnMut(Train
         keep(train);
         return 0;
     }
-    let Train { peer, segment, data, ecn } = train;
+    let Train { segment, ref data, .. } = train;
     let (mut lost, mut begin) = (0, 0);
     let mut run = |begin: usize, end: usize| {
         if begin < end {
-            keep(Train { peer, segment, data: data.slice(begin..end), ecn });
+            keep(Train { data: data.slice(begin..end), ..train });
         }
     };
     for at in (0..data.len()).step_by(segment) {
@@ -502,6 +510,31 @@ mod tests {
             }
         }
         assert_eq!((datagrams, &all[..]), (201, &data[..]));
+    }
+
+    #[cfg(target_os = "linux")] // Elsewhere 127.0.0.5 is no address of the loopback.
+    #[tokio::test]
+    async fn a_peer_is_answered_from_the_address_that_it_has_reached() {
+        for everywhere in ["0.0.0.0:0", "[::]:0"] {
+            let bind =
+                |at: (SocketAddr, Option<SocketAddr>)| UdpEndpoint::bind(at, LossRate::NONE, 1);
+            let Ok(mut there) = bind((everywhere.parse().unwrap(), None)) else { continue };
+            let at = SocketAddr::from(([127, 0, 0, 5], there.local().port()));
+            let mut here = bind((([127, 0, 0, 1], 0).into(), Some(at))).unwrap();
+            // Neither one datagram nor a train of many comes from elsewhere.
+            for length in [10, 3_000] {
+                here.send(at, 1_000, vec![1; 10].into());
+                here.flush();
+                assert_eq!(arrives(&mut there).await[0].peer, here.local());
+                for _ in 0..2 {
+                    there.send(here.local(), 1_000, vec![2; length].into());
+                }
+                there.flush();
+                let came =
+                    tokio::time::timeout(std::time::Duration::from_secs(5), arrives(&mut here));
+                assert_eq!(came.await.expect("it is from that address")[0].peer, at);
+            }
+        }
     }
 
     /// A socket that shows what arrives, and whether it may be marked.
