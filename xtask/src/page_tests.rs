@@ -229,12 +229,13 @@ fn real_trace() -> Result<PathBuf> {
     Ok(kept.join("traces/uploader.sqlog"))
 }
 
-/// What every command of the program records, in one folder: a test of the
-/// program makes them.
+/// What every command of the program records, in one folder: tests of the program make
+/// them, and a journey behind two routers, where this machine can have routers.
 fn real_tapes() -> Result<PathBuf> {
     let kept = emptied("tapes-for-browsers")?;
     cargo()
-        .words("test --quiet --workspace --test program tapes::")
+        .words("test --quiet --workspace --test program --test journeys --")
+        .words("tapes:: meeting::pa_12_the_recording")
         .env("SERVENT_TAPES", &kept)
         .quiet()?;
     Ok(kept)

@@ -8,7 +8,7 @@ use servent_core::trace::tape::RecordingLine;
 use servent_core::trace::why;
 
 use crate::namespaces::Network;
-use crate::program::{Running, noise};
+use crate::program::{Running, leave_for_page, noise};
 
 /// Makes the machines: the place is in the network in between, and each argument is
 /// what a router is like.
@@ -268,7 +268,8 @@ fn pa_12_the_recording_of_a_punched_transfer_shows_every_knock_with_its_rule() {
     receiver.event("received");
     receiver.signal("INT");
     assert_eq!(receiver.end().code(), Some(0));
-    for file in [&sent, &received] {
+    for (file, name) in [(&sent, "met-sent.sqlog"), (&received, "met-received.sqlog")] {
+        leave_for_page(file.as_ref(), name);
         let tape = std::fs::read(file).unwrap();
         let report = servent::replay::bytes(&tape);
         assert!(report.is_sound() && report.verified == report.checkpoints, "{file}: {report}");

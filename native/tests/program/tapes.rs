@@ -4,10 +4,9 @@
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{SocketAddr, TcpListener};
-use std::path::Path;
 
 use super::trace::{Packet, packets};
-use crate::program::{Place, Running, Wire, assert_same, noise};
+use crate::program::{Place, Running, Wire, assert_same, leave_for_page, noise};
 use crate::swarm_program::{client, coordinator, number};
 use serde_json::Value;
 
@@ -27,10 +26,7 @@ fn happens_again(place: &Place, tape: &str, on_it: &[&str]) -> Value {
     for part in on_it {
         assert!(text.contains(part), "{tape} has no {part}");
     }
-    if let Some(folder) = std::env::var_os("SERVENT_TAPES") {
-        std::fs::create_dir_all(&folder).unwrap();
-        std::fs::copy(place.path(tape), Path::new(&folder).join(tape)).unwrap();
-    }
+    leave_for_page(&place.path(tape), tape);
     report
 }
 

@@ -2,7 +2,8 @@
  * What every command of the program recorded on real sockets, run again in
  * Node and dropped on the page: the same run, to the last checkpoint.
  * `SERVENT_TAPES` is the folder in which `cargo test -p servent --test program
- * tapes` has left them.
+ * tapes` has left them, and `--test journeys pa_12_the_recording` those of two that
+ * met through their routers.
  */
 import assert from 'node:assert/strict';
 import { readFileSync, readdirSync } from 'node:fs';
@@ -17,6 +18,9 @@ const skip = !FOLDER && 'SERVENT_TAPES names no folder of tapes';
 const TAPES = FOLDER ? readdirSync(FOLDER).filter((name) => name.endsWith('.sqlog')).sort() : [];
 /** One of every command, of the source that gave, and of the client of a swarm both runs. */
 const COMMANDS = ['get', 'honest', 'receive', 'search', 'send', 'share', 'swarm-resumed', 'swarm-serve', 'swarm-stopped'];
+
+/** Of two that met, where the machine can have routers. */
+const MET = ['met-received', 'met-sent'].map((name) => `${name}.sqlog`);
 
 /** @param {string} name */
 const bytesOf = (name) => readFileSync(path.join(String(FOLDER), name));
@@ -36,7 +40,7 @@ function arrived(name) {
 }
 
 test('there is a tape of every command', { skip }, () => {
-  assert.deepEqual(TAPES, COMMANDS.map((name) => `${name}.sqlog`));
+  assert.deepEqual(TAPES.filter((name) => !MET.includes(name)), COMMANDS.map((name) => `${name}.sqlog`));
 });
 
 describe('node', { skip }, () => {
@@ -55,6 +59,20 @@ describe('node', { skip }, () => {
         run.free();
         tape.free();
       }
+    });
+  }
+});
+
+describe('two that met through their routers', { skip }, () => {
+  for (const name of TAPES.filter((one) => MET.includes(one))) {
+    test(`${name} shows every knock with its clause`, async () => {
+      const core = await inNode();
+      const run = core.Tape.fromBytes(bytesOf(name)).run();
+      while (!run.explore(100));
+      const knocks = run.records(0, run.count(), '').filter((/** @type {any} */ r) => r.event.meet?.what === 'knocked');
+      assert.ok(knocks.length >= 2, `${knocks.length} knocks`);
+      assert.deepEqual([...new Set(knocks.map((/** @type {any} */ r) => run.why(r.seq).id))], ['PA-12']);
+      run.free();
     });
   }
 });

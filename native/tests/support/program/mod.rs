@@ -24,6 +24,15 @@ use tempfile::TempDir;
 /// near it, on a busy machine neither.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
+/// Leaves a recording for the page's tests, which run it again in Node and in browsers,
+/// when `SERVENT_TAPES` names a folder for it.
+pub(crate) fn leave_for_page(tape: &Path, name: &str) {
+    if let Some(folder) = std::env::var_os("SERVENT_TAPES") {
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::copy(tape, Path::new(&folder).join(name)).unwrap();
+    }
+}
+
 /// A folder with everything a test needs, removed with it.
 pub(crate) struct Place {
     pub(crate) dir: TempDir,
