@@ -4,7 +4,7 @@ use super::scenario::Scenario;
 
 /// Every preset as JSON, in the order in which they teach best.
 #[doc(hidden)]
-pub const ALL: [&str; 8] = [
+pub const ALL: [&str; 9] = [
     include_str!("presets/lose-middle.json"),
     include_str!("presets/lose-last.json"),
     include_str!("presets/lose-first.json"),
@@ -13,6 +13,7 @@ pub const ALL: [&str; 8] = [
     include_str!("presets/burst.json"),
     include_str!("presets/close-in-flight.json"),
     include_str!("presets/receiver-restart.json"),
+    include_str!("presets/fill-the-queue.json"),
 ];
 
 /// The presets, ready to run.
@@ -37,9 +38,9 @@ mod tests {
             assert!(!scenario.title.is_empty());
             assert!(scenario.text.matches(". ").count() == 1, "two sentences: {}", scenario.text);
             assert_eq!(find(&scenario.id).as_ref(), Some(&scenario));
-            for name in ["unicast3", "adaptive"] {
-                assert!(scenario.variant(name).is_some(), "{}: {name}", scenario.id);
-            }
+            let names: Vec<_> = scenario.variants.iter().map(|v| v.name.as_str()).collect();
+            let told = if scenario.shared { ["bbr", "cubic"] } else { ["unicast3", "adaptive"] };
+            assert_eq!(names, told, "{}", scenario.id);
         }
     }
 }

@@ -47,7 +47,7 @@ pub struct Scenario {
     pub script: Vec<UnicastActionAt>,
     /// Faults, in order of time.
     pub faults: Vec<UnicastActionAt>,
-    /// The same under another profile.
+    /// The same under another profile or another congestion control.
     pub variants: Vec<UnicastVariant>,
 }
 
@@ -74,7 +74,8 @@ pub struct PathDirection {
     pub link: DatagramLink,
 }
 
-/// A variant: the same messages and the same losses under another profile.
+/// A variant: the same messages over the same links under another profile, another
+/// congestion control, or both.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct UnicastVariant {
@@ -82,6 +83,9 @@ pub struct UnicastVariant {
     pub name: String,
     /// The profile of all nodes.
     pub profile: Profile,
+    /// The congestion control of all nodes, also of those that have one of their own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub congestion: Option<Congestion>,
 }
 
 impl Default for Scenario {
@@ -173,9 +177,14 @@ impl Scenario {
     /// The variant of that name.
     #[must_use]
     pub fn variant(&self, name: &str) -> Option<Self> {
-        let UnicastVariant { name, profile } = self.variants.iter().find(|v| v.name == name)?;
+        let variant = self.variants.iter().find(|v| v.name == name)?;
         let title = format!("{} — {name}", self.title);
-        Some(Self { profile: *profile, title, ..self.clone() })
+        let mut scenario = Self { profile: variant.profile, title, ..self.clone() };
+        if let Some(congestion) = variant.congestion {
+            scenario.config.congestion = congestion;
+            scenario.nodes.iter_mut().for_each(|node| node.congestion = None);
+        }
+        Some(scenario)
     }
 
     /// The link of one direction.

@@ -115,6 +115,26 @@ fn the_same_scenario_gives_the_same_digest() {
     assert_ne!(run(&s).0.digest(), run(&other).0.digest());
 }
 
+/// How long half of the datagrams of a node waited in the queue, in milliseconds.
+fn queued(s: &Scenario, node: &str) -> u64 {
+    let (world, records) = run(s);
+    let totals = Unicast::totals(&world, &records);
+    totals.get(&format!("queued.{node}")).and_then(serde_json::Value::as_u64).expect("it waited")
+}
+
+/// What the two sides of the story show: a word that passes at once, or behind a file that
+/// fills the buffer of 120 ms.
+#[test]
+fn words_wait_behind_a_file_that_is_sent_until_something_is_lost() {
+    let story = presets::find("fill-the-queue").expect("a preset");
+    let [bbr, cubic] = ["bbr", "cubic"].map(|name| story.variant(name).expect("a variant"));
+    assert!(queued(&bbr, "C") <= 10, "{} ms", queued(&bbr, "C"));
+    assert!(queued(&cubic, "C") >= 80, "{} ms", queued(&cubic, "C"));
+    for side in [&bbr, &cubic] {
+        assert_eq!(read(&run(side).1, 1).len(), 1_260, "{}: all arrives", side.title);
+    }
+}
+
 /// What the lesson about the queue comes to: milliseconds that half of the datagrams of
 /// `A` and of `C` waited, and how many of their messages were read from the third second
 /// to the eighth.

@@ -67,6 +67,8 @@ export const unicast = {
   'outcome.again.long': 'Datagrams with messages that had been sent before',
   'profile.unicast3': 'as in the text',
   'profile.adaptive': 'adaptive',
+  'congestion.bbr': 'BBR: keeps to the measured rate',
+  'congestion.cubic': 'CUBIC: more until a loss',
   'profile.unicast3.long': 'UNICAST3 to the letter: a task every 500 ms repairs what is lost',
   'profile.adaptive.long': 'The same two-sided repair, timed by the round trips of the connection',
   'axis.label': 'Time on the axis',

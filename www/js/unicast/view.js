@@ -16,6 +16,8 @@ import '#lab/unicast/pane.js';
 /** @import { Session } from '../session/session.js' */
 /** @import { View } from '../views.js' */
 
+/** @typedef {{name: string, profile: string, congestion?: T.UnicastVariant['congestion']}} Way */
+
 /** Stories do not change. @type {any[]|undefined} */
 let stories;
 
@@ -47,6 +49,9 @@ function nodeFacts({ peers }) {
   ]));
 }
 
+/** A scenario in which every node has the same congestion control. @param {T.UnicastScenario} scenario @param {NonNullable<Way['congestion']>} congestion */
+const controlled = (scenario, congestion) => ({ ...scenario, config: { ...scenario.config, congestion }, nodes: scenario.nodes.map(({ name }) => ({ name })) });
+
 /** @type {View} */
 export const unicast = {
   id: 'unicast',
@@ -61,7 +66,9 @@ export const unicast = {
   },
   variants(scenario, told = false) {
     const ways = scenario.variants?.length ? scenario.variants : told ? [] : ['unicast3', 'adaptive'].map((profile) => ({ name: profile, profile }));
-    return ways.map((/** @type {{name: string, profile: string}} */ { profile }) => ({ name: t(`profile.${profile}`), scenario: { ...scenario, profile } }));
+    return ways.map((/** @type {Way} */ { profile, congestion }) => (congestion
+      ? { name: t(`congestion.${congestion}`), scenario: controlled({ ...scenario, profile }, congestion) }
+      : { name: t(`profile.${profile}`), scenario: { ...scenario, profile } }));
   },
   pane: () => el('unicast-pane'),
   outcomes(run) {

@@ -68,6 +68,8 @@ export const unicast = {
   'outcome.again.long': 'Datagramme mit Nachrichten, die schon einmal gesendet waren',
   'profile.unicast3': 'wie im Text',
   'profile.adaptive': 'angepasst',
+  'congestion.bbr': 'BBR: hält die gemessene Rate',
+  'congestion.cubic': 'CUBIC: mehr bis zum Verlust',
   'profile.unicast3.long': 'UNICAST3 wörtlich: Alle 500 ms heilt ein Durchlauf, was verloren ging',
   'profile.adaptive.long': 'Dieselbe Heilung von beiden Seiten, im Takt der Laufzeiten der Verbindung',
   'axis.label': 'Zeit auf der Achse',

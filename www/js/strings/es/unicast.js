@@ -68,6 +68,8 @@ export const unicast = {
   'outcome.again.long': 'Datagramas con mensajes que ya se habían enviado una vez',
   'profile.unicast3': 'según el texto',
   'profile.adaptive': 'adaptado',
+  'congestion.bbr': 'BBR: al ritmo medido',
+  'congestion.cubic': 'CUBIC: más hasta perder algo',
   'profile.unicast3.long': 'UNICAST3 al pie de la letra: cada 500 ms una tarea repara lo que se perdió',
   'profile.adaptive.long': 'La misma reparación desde ambos lados, al ritmo del propio enlace',
   'axis.label': 'El tiempo en el eje',

@@ -68,6 +68,8 @@ export const unicast = {
   'outcome.again.long': 'Datagrammes avec des messages déjà envoyés une fois',
   'profile.unicast3': 'selon le texte',
   'profile.adaptive': 'adapté',
+  'congestion.bbr': 'BBR : au débit mesuré',
+  'congestion.cubic': 'CUBIC : plus jusqu’à une perte',
   'profile.unicast3.long': 'UNICAST3 à la lettre : toutes les 500 ms, une tâche répare ce qui s’est perdu',
   'profile.adaptive.long': 'La même réparation des deux côtés, au rythme du lien lui-même',
   'axis.label': 'Le temps sur l’axe',
