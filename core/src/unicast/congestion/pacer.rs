@@ -17,11 +17,13 @@ pub(in crate::unicast) struct Pacer {
     beyond: u64,
     /// Datagrams of the present train may leave until `next` reaches this.
     train_end: Instant,
+    /// Something else than the pace keeps datagrams from leaving.
+    held: bool,
 }
 
 impl Pacer {
     pub(in crate::unicast) const fn new() -> Self {
-        Self { next: Instant::ZERO, beyond: 0, train_end: Instant::ZERO }
+        Self { next: Instant::ZERO, beyond: 0, train_end: Instant::ZERO, held: false }
     }
 
     /// The time that the bytes of one train take: at least one datagram, at most
@@ -35,12 +37,21 @@ impl Pacer {
     pub(in crate::unicast) fn open(&mut self, now: Instant, allowed: Allowance, mtu: u64) -> bool {
         let Some(rate) = allowed.rate else { return true };
         if self.next <= now {
-            if self.next + SLACK < now {
+            // A host that is late has the time that it missed. What waited for room in the
+            // window has not: an acknowledgement would release it all at once.
+            if core::mem::take(&mut self.held) {
+                (self.next, self.beyond) = (now, 0);
+            } else if self.next + SLACK < now {
                 (self.next, self.beyond) = (now - SLACK.ratio(1, 2), 0);
             }
             self.train_end = now + Self::train(rate, allowed.quantum, mtu);
         }
         self.next < self.train_end
+    }
+
+    /// What is due does not leave, and not because of the pace.
+    pub(in crate::unicast) const fn hold(&mut self) {
+        self.held = true;
     }
 
     /// The same, without beginning a train.
@@ -112,6 +123,18 @@ mod tests {
         assert!((18_000..22_500).contains(&train(&mut pacer, late, allowed)));
         let idle = late + Duration::from_secs(60);
         assert!(train(&mut pacer, idle, allowed) < 25_000);
+    }
+
+    #[test]
+    fn what_waited_for_the_window_leaves_at_the_rate_and_not_all_at_once() {
+        let (mut pacer, allowed) = (Pacer::new(), paced(10_000_000));
+        train(&mut pacer, Instant::from_secs(1), allowed);
+        pacer.hold();
+        let released = pacer.next() + Duration::from_millis(2);
+        // A train of a millisecond, and the datagram in which it ends.
+        assert!((10_000..12_000).contains(&train(&mut pacer, released, allowed)));
+        let late = pacer.next() + Duration::from_millis(1);
+        assert!(train(&mut pacer, late, allowed) > 18_000, "only once");
     }
 
     #[test]

@@ -153,6 +153,11 @@ impl SendControl {
         self.pacer.open(now, self.allowed, self.mtu)
     }
 
+    /// The window is full, or there is nothing to send: the pace owes nothing for it.
+    pub(super) const fn hold(&mut self) {
+        self.pacer.hold();
+    }
+
     /// True when a datagram may leave now.
     pub(super) fn is_open(&self, now: Instant) -> bool {
         self.pacer.is_open(now, self.allowed)

@@ -177,6 +177,9 @@ impl SenderEntry {
         if (!sends || held) && self.control.room(self.flight) > 0 && self.control.is_open(now) {
             self.control.idle(self.flight);
         }
+        if !self.waits_for_pace() {
+            self.control.hold();
+        }
     }
 
     /// Adds a probe of the receiver's window, if one is due.
