@@ -27,6 +27,10 @@ struct Pair {
     buffer: Vec<u8>,
     fx: Fx<Output, Event>,
     delivered: u64,
+    /// Messages of this turn that the sender had no room for.
+    refused: u64,
+    /// It has none until it says that it has.
+    full: bool,
 }
 
 impl Pair {
@@ -42,6 +46,8 @@ impl Pair {
             buffer: Vec::new(),
             fx: Fx::new(),
             delivered: 0,
+            refused: 0,
+            full: false,
         }
     }
 
@@ -60,7 +66,10 @@ impl Pair {
                     messages += 1;
                     bytes += payload.len() as u64;
                 }
-                Effect::Output(other) => panic!("{other:?}"),
+                Effect::Output(Output::Refused { .. }) => {
+                    (self.refused, self.full) = (self.refused + 1, true);
+                }
+                Effect::Output(Output::Writable { .. }) => self.full = false,
                 Effect::Event(_) => {}
             }
         }
@@ -91,7 +100,8 @@ impl Pair {
         let mut sent = 0;
         while self.delivered < messages {
             let mut fx = core::mem::take(&mut self.fx);
-            for _ in 0..TURN.min(messages - sent) {
+            let turn = if self.full { 0 } else { TURN.min(messages - sent) };
+            for _ in 0..turn {
                 let (peer, payload) = (self.addrs[1], payload.clone());
                 let input = Input::Send { peer, payload, order: DeliveryOrder::InOrder };
                 self.ends[0].handle(self.now, input, &mut fx);
@@ -100,6 +110,7 @@ impl Pair {
             self.ends[0].handle(self.now, Input::Flush, &mut fx);
             self.settle(0, &mut fx);
             self.fx = fx;
+            sent -= core::mem::take(&mut self.refused);
             self.now += Duration::from_micros(50);
             for end in 0..2 {
                 if self.ends[end].poll_timeout().is_some_and(|(at, _)| at <= self.now) {
