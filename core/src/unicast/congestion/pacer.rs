@@ -17,13 +17,16 @@ pub(in crate::unicast) struct Pacer {
     beyond: u64,
     /// Datagrams of the present train may leave until `next` reaches this.
     train_end: Instant,
+    /// No train begins before this.
+    again: Instant,
     /// Something else than the pace keeps datagrams from leaving.
     held: bool,
 }
 
 impl Pacer {
     pub(in crate::unicast) const fn new() -> Self {
-        Self { next: Instant::ZERO, beyond: 0, train_end: Instant::ZERO, held: false }
+        let never = Instant::ZERO;
+        Self { next: never, beyond: 0, train_end: never, again: never, held: false }
     }
 
     /// The time that the bytes of one train take: at least one datagram, at most
@@ -36,15 +39,24 @@ impl Pacer {
     /// Begins a train if one is due: true when a datagram may leave now.
     pub(in crate::unicast) fn open(&mut self, now: Instant, allowed: Allowance, mtu: u64) -> bool {
         let Some(rate) = allowed.rate else { return true };
-        if self.next <= now {
+        if self.next() <= now {
             // A host that is late has the time that it missed. What waited for room in the
-            // window has not: an acknowledgement would release it all at once.
-            if core::mem::take(&mut self.held) {
-                (self.next, self.beyond) = (now, 0);
-            } else if self.next + SLACK < now {
-                (self.next, self.beyond) = (now - SLACK.ratio(1, 2), 0);
+            // window has that of one datagram: an acknowledgement would release it all.
+            let (one, owed) = (Self::train(rate, Duration::ZERO, mtu), SLACK.ratio(1, 2));
+            let waited = core::mem::take(&mut self.held) && one < owed;
+            let (slack, owed) = if waited { (one, one) } else { (SLACK, owed) };
+            if self.next + slack < now {
+                (self.next, self.beyond) = (now - owed, 0);
             }
-            self.train_end = now + Self::train(rate, allowed.quantum, mtu);
+            let train = Self::train(rate, allowed.quantum, mtu);
+            // What is made up for leaves with several trains, not at once: a short buffer
+            // has no room for it.
+            let late = now.since(self.next);
+            let made_up = late.min(allowed.quantum.max(one));
+            self.train_end = self.next + made_up + train;
+            if late > made_up {
+                self.again = now + made_up;
+            }
         }
         self.next < self.train_end
     }
@@ -56,7 +68,7 @@ impl Pacer {
 
     /// The same, without beginning a train.
     pub(in crate::unicast) fn is_open(&self, now: Instant, allowed: Allowance) -> bool {
-        allowed.rate.is_none() || self.next <= now || self.next < self.train_end
+        allowed.rate.is_none() || self.next() <= now || self.next < self.train_end
     }
 
     /// A datagram of so many bytes has left.
@@ -68,8 +80,8 @@ impl Pacer {
     }
 
     /// When the next train may leave.
-    pub(in crate::unicast) const fn next(&self) -> Instant {
-        self.next
+    pub(in crate::unicast) fn next(&self) -> Instant {
+        self.next.max(self.again)
     }
 }
 
@@ -116,11 +128,19 @@ mod tests {
     }
 
     #[test]
-    fn a_host_that_is_late_makes_up_for_two_milliseconds_and_no_more() {
+    fn a_host_that_is_late_makes_up_for_two_milliseconds_a_train_at_a_time() {
         let (mut pacer, allowed) = (Pacer::new(), paced(10_000_000));
         train(&mut pacer, Instant::from_secs(1), allowed);
-        let late = pacer.next() + Duration::from_millis(1);
-        assert!((18_000..22_500).contains(&train(&mut pacer, late, allowed)));
+        let late = pacer.next() + Duration::from_millis(2);
+        // Two trains each time, one after the other, until it is in time again.
+        assert!((20_000..22_000).contains(&train(&mut pacer, late, allowed)));
+        assert_eq!(pacer.next(), late + Duration::from_millis(1));
+        let due = pacer.next();
+        let second = train(&mut pacer, due, allowed);
+        assert!((18_000..22_000).contains(&second), "{second}");
+        let due = pacer.next();
+        let third = train(&mut pacer, due, allowed);
+        assert!((8_000..13_000).contains(&third), "{third}");
         let idle = late + Duration::from_secs(60);
         assert!(train(&mut pacer, idle, allowed) < 25_000);
     }
@@ -131,10 +151,23 @@ mod tests {
         train(&mut pacer, Instant::from_secs(1), allowed);
         pacer.hold();
         let released = pacer.next() + Duration::from_millis(2);
-        // A train of a millisecond, and the datagram in which it ends.
-        assert!((10_000..12_000).contains(&train(&mut pacer, released, allowed)));
+        // A train of a millisecond, the datagram in which it ends, and one more.
+        assert!((10_000..13_000).contains(&train(&mut pacer, released, allowed)));
         let late = pacer.next() + Duration::from_millis(1);
         assert!(train(&mut pacer, late, allowed) > 18_000, "only once");
+    }
+
+    #[test]
+    fn a_train_for_which_there_was_no_room_keeps_none_waiting() {
+        let (mut pacer, allowed) = (Pacer::new(), paced(100_000));
+        train(&mut pacer, Instant::from_secs(1), allowed);
+        // A datagram takes 14 ms, and each time the window turns out to be full.
+        for late in [0, 500, 1_500, 40_000] {
+            let now = pacer.next() + Duration::from_micros(late);
+            assert!(pacer.open(now, allowed, MTU));
+            pacer.hold();
+            assert!(pacer.open(now + Duration::from_millis(1), allowed, MTU), "{late}");
+        }
     }
 
     #[test]

@@ -164,7 +164,7 @@ impl SendControl {
     }
 
     /// When the next one may, if the pace is what holds it.
-    pub(super) const fn next(&self) -> Instant {
+    pub(super) fn next(&self) -> Instant {
         self.pacer.next()
     }
 
