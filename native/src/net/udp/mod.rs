@@ -495,10 +495,7 @@ mod tests {
         let mut there = UdpEndpoint::bind((any(), None), LossRate::NONE, 1).unwrap();
         let data: Bytes = (0..200 * 300_u32 + 7).map(|n| (n / 300) as u8).collect();
         here.send(there.local(), 300, data.clone());
-        while !here.is_flushed() {
-            here.ready().await.unwrap();
-            here.flush();
-        }
+        leaves(&mut here).await;
         let (mut trains, mut all, mut datagrams) = (Vec::new(), Vec::new(), 0);
         while all.len() < data.len() {
             there.ready().await.unwrap();
@@ -524,16 +521,24 @@ mod tests {
             // Neither one datagram nor a train of many comes from elsewhere.
             for length in [10, 3_000] {
                 here.send(at, 1_000, vec![1; 10].into());
-                here.flush();
+                leaves(&mut here).await;
                 assert_eq!(arrives(&mut there).await[0].peer, here.local());
                 for _ in 0..2 {
                     there.send(here.local(), 1_000, vec![2; length].into());
                 }
-                there.flush();
+                leaves(&mut there).await;
                 let came =
                     tokio::time::timeout(std::time::Duration::from_secs(5), arrives(&mut here));
                 assert_eq!(came.await.expect("it is from that address")[0].peer, at);
             }
+        }
+    }
+
+    /// Sends what waits.
+    async fn leaves(here: &mut UdpEndpoint) {
+        while !here.is_flushed() {
+            here.ready().await.unwrap();
+            here.flush();
         }
     }
 
@@ -567,10 +572,7 @@ mod tests {
                 let mut datagrams = vec![0; bytes];
                 datagrams.iter_mut().step_by(segment).for_each(|head| *head = first);
                 here.send(there.local(), segment as u32, datagrams.into());
-                while !here.is_flushed() {
-                    here.ready().await.unwrap();
-                    here.flush();
-                }
+                leaves(&mut here).await;
                 let trains = arrives(&mut there).await;
                 let all: Vec<_> = trains.iter().map(|train| train.ecn).collect();
                 assert!(all.iter().all(|its| *its == ecn), "{first:x}, {bytes}: {all:?}");
