@@ -109,6 +109,18 @@ for (const name of BROWSERS) {
       await page.close();
     });
 
+    test('a story of two congestion controls shows them side by side, with what waits beside the arrows', async () => {
+      const { page } = await open(started, '#1/unicast?p=fill-the-queue&t=4000');
+      await drawn(page);
+      const sides = await page.evaluate(() => {
+        const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
+        return session.runs().map((/** @type {any} */ run) => ({ side: run.side, paced: run.margins(0).peers[0]?.sender?.allowed_rate > 0 }));
+      });
+      assert.deepEqual(sides, [{ side: 'BBR: keeps to the measured rate', paced: true }, { side: 'CUBIC: more until a loss', paced: true }]);
+      assert.deepEqual(await page.$$eval('.unicast-head h2', (heads) => heads.map((head) => head.textContent)), sides.map(({ side }) => side));
+      await page.close();
+    });
+
     test('seeking leads to the state that running leads to', async () => {
       const { page } = await open(started, '#1/unicast?p=five-percent&m=single&t=0');
       await drawn(page);
