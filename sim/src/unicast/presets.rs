@@ -29,6 +29,8 @@ pub fn find(id: &str) -> Option<Scenario> {
 
 #[cfg(test)]
 mod tests {
+    use alloc::vec::Vec;
+
     use super::*;
 
     #[test]
