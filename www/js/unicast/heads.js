@@ -23,7 +23,7 @@ export class Head {
   /** @param {Lane} lane @param {number|null} selected a node @param {boolean} only the one unicast there is */
   update(lane, selected, only) {
     const { run } = lane;
-    setText(this.title, run.side || t(`profile.${run.profile}`));
+    setText(this.title, run.side || run.way || t(`profile.${run.profile}`));
     setAttr(this.title, 'title', t(`profile.${run.profile}.long`));
     setAttr(this.node, 'data-only', only ? '' : null);
     setAttr(this.node, 'data-side', run.side ? '' : null);

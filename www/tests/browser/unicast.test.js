@@ -114,10 +114,10 @@ for (const name of BROWSERS) {
       await drawn(page);
       const sides = await page.evaluate(() => {
         const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
-        return session.runs().map((/** @type {any} */ run) => ({ side: run.side, paced: run.margins(0).peers[0]?.sender?.allowed_rate > 0 }));
+        return session.runs().map((/** @type {any} */ run) => ({ way: run.way, paced: run.margins(0).peers[0]?.sender?.allowed_rate > 0 }));
       });
-      assert.deepEqual(sides, [{ side: 'BBR: keeps to the measured rate', paced: true }, { side: 'CUBIC: more until a loss', paced: true }]);
-      assert.deepEqual(await page.$$eval('.unicast-head h2', (heads) => heads.map((head) => head.textContent)), sides.map(({ side }) => side));
+      assert.deepEqual(sides, [{ way: 'BBR: keeps to the measured rate', paced: true }, { way: 'CUBIC: more until a loss', paced: true }]);
+      assert.deepEqual(await page.$$eval('.unicast-head h2', (heads) => heads.map((head) => head.textContent)), sides.map(({ way }) => way));
       await page.close();
     });
 
