@@ -218,14 +218,14 @@ impl MeetPlace {
         }
         let meeting = self.meetings.entry(id).or_default();
         let before = meeting.take(side);
-        // Its router has forgotten it, or it is in another network.
-        let moved_from = before.as_ref().map(|seat| seat.at).filter(|at| *at != from);
-        if let Some(before) = moved_from {
-            self.owners.left(before, id);
+        if let Some(before) = &before
+            && before.at != from
+        {
+            self.owners.left(before.at, id);
         }
         self.owners.came(from, id);
         meeting.put(side, MeetingSeat::new(now, from, &it, bytes, before, &self.config));
-        self.introduce(now, (id, side), moved_from.is_some(), fx);
+        self.introduce(now, id, side, fx);
         self.rearm(id);
     }
 
@@ -277,15 +277,8 @@ impl MeetPlace {
         true
     }
 
-    /// Answers a registration; when the other side is there too, it is told, and again
-    /// when this one has moved.
-    fn introduce(
-        &mut self,
-        now: Instant,
-        (id, side): (MeetingId, MeetSide),
-        moved: bool,
-        fx: &mut PlaceEffects,
-    ) {
+    /// Answers a registration; when the other side is there too, it is told.
+    fn introduce(&mut self, now: Instant, id: MeetingId, side: MeetSide, fx: &mut PlaceEffects) {
         let Some(meeting) = self.meetings.get_mut(&id) else { return };
         let (Some(ours), Some(theirs)) = (meeting.seat(side), meeting.seat(side.other())) else {
             if let Some(ours) = meeting.seat(side) {
@@ -295,7 +288,7 @@ impl MeetPlace {
             return;
         };
         let relays = self.config.relay_rate > 0;
-        let new = moved || ours.introduced_to != theirs.nonce || theirs.introduced_to != ours.nonce;
+        let new = ours.introduced_to != theirs.nonce || theirs.introduced_to != ours.nonce;
         let (at, other) = (ours.at, theirs.at);
         if new {
             self.counters.introduced += 1;

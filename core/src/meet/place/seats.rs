@@ -54,7 +54,8 @@ impl MeetingSeat {
             card: it.card.clone(),
             received: received.saturating_add(u64::from(bytes)),
             sent,
-            introduced_to: before.as_ref().map_or(0, |seat| seat.introduced_to),
+            // One that has moved, as its router has forgotten it, is introduced anew.
+            introduced_to: before.as_ref().filter(|_| same).map_or(0, |seat| seat.introduced_to),
             introductions: before.as_ref().map_or(0, |seat| seat.introductions),
             introduce_at: before.and_then(|seat| seat.introduce_at),
         }
