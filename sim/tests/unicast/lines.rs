@@ -130,10 +130,10 @@ fn one_that_waits_for_losses_fills_a_deep_buffer_and_one_that_measures_does_not(
     };
     let (cubic, ours) = (queued(2, &[Congestion::Cubic]), queued(2, &[Congestion::Bbr]));
     assert!(cubic >= 150 && ours <= 25, "CUBIC {cubic} ms, ours {ours} ms");
-    // Each of two takes its best moments for the rate: together they keep about a product
-    // of 60 ms beyond their own, and a few datagrams.
+    // Two of ours keep a few datagrams each beyond their product: little on a line
+    // where one takes little time.
     let two = queued(10, &[Congestion::Bbr; 2]);
-    assert!(two <= 75, "two of ours: {two} ms");
+    assert!(two <= 60, "two of ours: {two} ms");
 }
 
 #[test]

@@ -61,14 +61,14 @@ impl Pacer {
         self.next < self.train_end
     }
 
-    /// What is due does not leave, and not because of the pace.
-    pub(in crate::unicast) const fn hold(&mut self) {
-        self.held = true;
-    }
-
     /// The same, without beginning a train.
     pub(in crate::unicast) fn is_open(&self, now: Instant, allowed: Allowance) -> bool {
         allowed.rate.is_none() || self.next() <= now || self.next < self.train_end
+    }
+
+    /// What is due does not leave, and not because of the pace.
+    pub(in crate::unicast) const fn hold(&mut self) {
+        self.held = true;
     }
 
     /// A datagram of so many bytes has left.
