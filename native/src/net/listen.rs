@@ -1,7 +1,7 @@
 //! Listening sockets, IPv4 and IPv6.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -13,6 +13,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::identity::Identity;
 use super::stream::Stream;
+use super::udp::canonical;
 use super::{Outbox, Pages, Report, Reports, Trust, conn};
 use crate::Seldom;
 use crate::error::StartError;
@@ -167,13 +168,5 @@ pub(crate) async fn accept(listener: TcpListener, entry: ConnectionEntry) {
             },
             () = entry.reports.closed() => return,
         }
-    }
-}
-
-/// Turns an IPv4-mapped address of a dual-stack socket into the IPv4 address.
-fn canonical(peer: SocketAddr) -> SocketAddr {
-    match peer.ip().to_canonical() {
-        IpAddr::V4(v4) => SocketAddr::new(v4.into(), peer.port()),
-        IpAddr::V6(_) => peer,
     }
 }

@@ -4,14 +4,13 @@
 //! are a trial, as in RFC 9000 §13.4.2: retransmissions do not say so, and where half of
 //! what does has to be sent again, nothing more does.
 
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
+
+use super::peer_memory::PeerMemory;
 
 /// Datagrams of the trial: more than the first window, which a receiver discards as a
 /// whole until the sender's address is proven.
 const TRIAL: u64 = 32;
-/// Peers that are remembered. When there are more, all paths are tried again.
-const PEERS: usize = 4_096;
 
 /// What is known of the path to a peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,18 +23,15 @@ enum EcnPath {
     Swallows,
 }
 
-/// The paths to all peers.
+/// The paths to all peers; one that is no longer remembered is tried again.
 #[derive(Debug, Default)]
-pub(super) struct EcnPeers(BTreeMap<SocketAddr, EcnPath>);
+pub(super) struct EcnPeers(PeerMemory<EcnPath>);
 
 impl EcnPeers {
     /// So many datagrams with messages are sent to a peer, with retransmissions or
     /// without: true when they may be marked. Retransmissions never may (RFC 3168
     /// §6.1.5).
     pub(super) fn may_be_marked(&mut self, peer: SocketAddr, datagrams: u64, again: bool) -> bool {
-        if self.0.len() >= PEERS && !self.0.contains_key(&peer) {
-            self.0.clear();
-        }
         let new = EcnPath::Tried { capable: 0, again: 0 };
         let path = self.0.entry(peer).or_insert(new);
         if let EcnPath::Tried { capable, again } = *path
@@ -52,6 +48,7 @@ impl EcnPeers {
 
 #[cfg(test)]
 mod tests {
+    use super::super::peer_memory::PEERS;
     use super::*;
 
     fn peer(port: u16) -> SocketAddr {

@@ -4,6 +4,7 @@ mod address;
 mod counters;
 mod ecn;
 mod loss;
+mod peer_memory;
 mod reply_source;
 
 use std::collections::VecDeque;

@@ -5,14 +5,12 @@
 //! another: a router in between drops that, and so does a socket that is connected. What
 //! a peer has reached is what answers it.
 
-use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 
 use if_addrs::get_if_addrs;
 
-/// Peers whose address of ours is remembered. When there are more, all are learnt anew,
-/// with the next datagram of each.
-const PEERS: usize = 4_096;
+use super::peer_memory::PeerMemory;
+
 /// Addresses that are no host's, such as those of broadcasts, before the list of ours is
 /// no longer asked for again.
 const STRANGE: usize = 64;
@@ -24,35 +22,32 @@ pub(super) struct ReplySources {
     ours: Vec<IpAddr>,
     /// What datagrams came to that is no address of this machine.
     strange: Vec<IpAddr>,
-    reached: BTreeMap<SocketAddr, IpAddr>,
+    reached: PeerMemory<IpAddr>,
 }
 
 impl ReplySources {
     /// A datagram of a peer has come to an address.
     pub(super) fn came(&mut self, peer: SocketAddr, at: IpAddr) {
         let at = at.to_canonical();
-        if self.reached.get(&peer) == Some(&at) {
+        if self.reached.get(peer) == Some(&at) {
             return;
         }
         if !self.is_ours(at) || self.is_only(at) {
-            self.reached.remove(&peer);
+            self.reached.forget(peer);
             return;
         }
-        if self.reached.len() >= PEERS {
-            self.reached.clear();
-        }
-        self.reached.insert(peer, at);
+        self.reached.entry(peer).insert_entry(at);
     }
 
     /// The address that a peer is answered from; `None`: the system chooses.
     pub(super) fn to(&self, peer: SocketAddr) -> Option<IpAddr> {
-        self.reached.get(&peer).copied()
+        self.reached.get(peer).copied()
     }
 
     /// The system does not send to a peer from its address any more, as a machine that
     /// has another one.
     pub(super) fn forget(&mut self, peer: SocketAddr) {
-        self.reached.remove(&peer);
+        self.reached.forget(peer);
         self.ours.clear();
     }
 
@@ -86,6 +81,7 @@ impl ReplySources {
 
 #[cfg(test)]
 mod tests {
+    use super::super::peer_memory::PEERS;
     use super::*;
 
     fn ip(text: &str) -> IpAddr {
@@ -107,7 +103,7 @@ mod tests {
         sources.came(peer(1), ip("192.0.2.1"));
         sources.came(peer(2), ip("127.0.0.1"));
         sources.came(peer(3), ip("::ffff:192.0.2.1"));
-        assert!(sources.reached.is_empty());
+        assert_eq!(sources.reached.len(), 0);
     }
 
     #[test]
