@@ -55,7 +55,7 @@ export class Handing {
   last() {
     if (!this.#timer || this.#busy || !this.#known) return;
     this.#gather();
-    if (this.#waiting.length && this.#waiting.length <= BEACON) navigator.sendBeacon(this.#address(), this.#waiting);
+    if (this.#waiting.length && this.#waiting.length <= BEACON) navigator.sendBeacon(this.#address(this.#round), this.#waiting);
   }
 
   /** Another tape, from the first line. */
@@ -72,9 +72,10 @@ export class Handing {
     this.#waiting = all;
   }
 
-  #address() {
+  /** Where a piece goes. @param {number} round the request of the room that it answers */
+  #address(round) {
     const [at, secret] = this.line;
-    return `api/room/tape?${new URLSearchParams({ at, secret, run: this.#run, from: String(this.#has), round: String(this.#round) })}`;
+    return `api/room/tape?${new URLSearchParams({ at, secret, run: this.#run, from: String(this.#has), round: String(round) })}`;
   }
 
   /** Until nothing waits; what could not be sent waits for the next time. */
@@ -88,7 +89,9 @@ export class Handing {
         const round = this.#round;
         if (!this.#waiting.length && round === this.#answered) return undefined;
         const piece = this.#waiting.subarray(0, PIECE);
-        const answer = await fetch(this.#address(), { method: 'POST', body: piece });
+        // A request of the room is answered by the last piece: with the first, it would read a tape that is cut.
+        const answers = piece.length === this.#waiting.length ? round : this.#answered;
+        const answer = await fetch(this.#address(answers), { method: 'POST', body: piece });
         this.#next = 0;
         this.#patience.after(true);
         if (!answer.ok) return undefined;
@@ -99,8 +102,7 @@ export class Handing {
         if ('only' in told) return this.#again();
         this.#has += piece.length;
         this.#waiting = this.#waiting.slice(piece.length);
-        // The room asked for what there was then.
-        if (!this.#waiting.length) this.#answered = round;
+        this.#answered = answers;
       }
     } catch {
       // The servent is not there; it is asked again, ever more rarely.
