@@ -1,5 +1,4 @@
-//! Ours: the program's own endpoints, without congestion control, as they are
-//! on the loopback by default.
+//! Ours: the program's own endpoints with their default congestion control.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;

@@ -54,8 +54,8 @@ pub(super) fn run(report: &mut Report, quick: bool) -> Result<()> {
 }
 
 fn tell(report: &mut Report, case: &str, (size, loss): (usize, u64), rates: &[f64]) {
-    let large = (format!("{case}, 64 KB datagrams, no congestion control"), rates[0]);
-    let small = (format!("{case}, 1400 B datagrams, no congestion control"), rates[1]);
+    let large = (format!("{case}, 64 KB datagrams, BBR"), rates[0]);
+    let small = (format!("{case}, 1400 B datagrams, BBR"), rates[1]);
     let mut row = |ours: &(String, f64), (name, rate): (&str, Option<f64>), target| {
         report.add(("unicast", &*ours.0, "messages/s"), ours.1, (name, rate), &target);
     };

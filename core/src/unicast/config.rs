@@ -36,8 +36,8 @@ pub enum Congestion {
     /// A fixed number of bytes.
     Fixed(u64),
     /// The rate and the round trip of the path, as measured (after BBR version
-    /// 3): what a line loses by itself does not slow it down (UC-14, PA-1). Like
-    /// CUBIC not used on loopback, where no link is shared.
+    /// 3): what a line loses by itself does not slow it down (UC-14, PA-1). On
+    /// loopback too: the buffer of a socket is a bottleneck like any other.
     #[default]
     Bbr,
 }

@@ -41,17 +41,16 @@ fn data_bytes(packet: &Packet) -> usize {
 }
 
 #[test]
-fn uc_14_congestion_control_is_on_by_default_beyond_the_loopback() {
+fn uc_14_congestion_control_is_on_by_default_to_every_address() {
     let config = Config::default();
     assert_eq!(config.congestion, Congestion::Bbr);
     let ten = 10 * config.mtu as usize;
-    for far in ["192.0.2.7:7000", "10.0.0.7:7000", "[2001:db8::7]:7000"] {
-        let sent = first_breath(&config, far.parse().unwrap());
-        assert!((ten / 2..=ten).contains(&sent), "{far}: {sent} bytes, ten datagrams");
-    }
-    for near in ["127.0.0.1:7000", "[::1]:7000", "[::ffff:127.0.0.1]:7000"] {
-        let sent = first_breath(&config, near.parse().unwrap());
-        assert!(sent > 3 * ten, "{near}: {sent} bytes");
+    let far = ["192.0.2.7:7000", "10.0.0.7:7000", "[2001:db8::7]:7000"];
+    // The buffers of two sockets are a path too: on loopback a quarter was lost in them.
+    let near = ["127.0.0.1:7000", "[::1]:7000", "[::ffff:127.0.0.1]:7000"];
+    for peer in far.into_iter().chain(near) {
+        let sent = first_breath(&config, peer.parse().unwrap());
+        assert!((ten / 2..=ten).contains(&sent), "{peer}: {sent} bytes, ten datagrams");
     }
     let without = Config { congestion: Congestion::None, ..config };
     assert!(first_breath(&without, "192.0.2.7:7000".parse().unwrap()) > 3 * ten);

@@ -1,8 +1,6 @@
 //! What a sender knows of its path: what is under way, how much may be, and
 //! when the next datagram may leave.
 
-use core::net::IpAddr;
-
 use crate::engine::{Effect, Engine as _, Fx};
 use crate::time::{Duration, Instant};
 use crate::unicast::congestion::{
@@ -67,12 +65,8 @@ pub(super) struct SendControl {
 }
 
 impl SendControl {
-    pub(super) fn new(config: &Config, peer: IpAddr, mtu: u64) -> Self {
+    pub(super) fn new(config: &Config, mtu: u64) -> Self {
         let wanted = match config.congestion {
-            // No link is shared there.
-            Congestion::Bbr | Congestion::Cubic if peer.to_canonical().is_loopback() => {
-                Congestion::None
-            }
             _ if config.to_the_letter() => Congestion::None,
             wanted => wanted,
         };

@@ -111,7 +111,7 @@ impl SenderEntry {
             flight: 0,
             limit: u64::from(cx.config.initial_messages),
             limit_bytes: cx.config.initial_flight,
-            control: SendControl::new(cx.config, cx.peer.ip(), size),
+            control: SendControl::new(cx.config, size),
             slices: Slices::default(),
             window_bytes: cx.config.send_start.min(cx.config.send_bytes),
             known: false,

@@ -27,8 +27,7 @@ pub(crate) struct Travel {
     #[arg(long, value_name = "NAME")]
     profile: Option<ProfileName>,
     /// How to share the network with others: bbr keeps to the rate of the path,
-    /// cubic gives way at every loss, none does not. Not on the loopback, where
-    /// there are none.
+    /// cubic gives way at every loss, none does not.
     #[arg(long, value_name = "NAME")]
     congestion: Option<CongestionName>,
     /// The size of datagrams in bytes, 200 to 65000. The default is the largest
