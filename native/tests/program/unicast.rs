@@ -55,6 +55,29 @@ async fn messages_both_ways_arrive_in_order_and_once_despite_loss() {
     assert!(a.counters().socket.lost_out > 0 && a.counters().protocol.resent > 0);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pa_5_on_loopback_hardly_anything_is_sent_again() {
+    const COUNT: u64 = 100_000;
+    let large = Config { mtu: 65_000, ..Config::default() };
+    let options = || EndpointOptions { config: large.clone(), ..EndpointOptions::default() };
+    let (a, b) = (endpoint(options()).await, endpoint(options()).await);
+    let there = a.connect(b.local_addr()).unwrap();
+    let hear = tokio::spawn(async move {
+        let back = b.accept().await.unwrap();
+        while back.recv().await.unwrap().is_some() {}
+        back.close().await.unwrap();
+    });
+    let message = servent::unicast::UnicastPayload::from(noise(1_024));
+    for _ in 0..COUNT {
+        there.send(message.clone()).await.unwrap();
+    }
+    patient(there.close()).await.unwrap();
+    hear.await.unwrap();
+    let counters = a.counters();
+    assert_eq!(counters.socket.send_failed, 0, "datagrams that the socket had no room for");
+    assert!(counters.protocol.resent * 50 <= COUNT, "{} of {COUNT}", counters.protocol.resent);
+}
+
 #[tokio::test]
 async fn a_reader_who_does_not_read_makes_the_sender_wait() {
     let (a, b) =
