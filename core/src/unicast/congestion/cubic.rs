@@ -123,7 +123,7 @@ impl Cubic {
             u64::try_from(bytes / u128::from(rtt.as_micros().max(1))).unwrap_or(u64::MAX)
         });
         let quantum = super::quantum(self.smoothed.unwrap_or(Duration::ZERO));
-        Allowance { window: self.window, rate, quantum }
+        Allowance { window: self.window, rate, quantum, tight: true }
     }
 
     pub(super) const fn phase(&self) -> ControlPhase {

@@ -80,6 +80,8 @@ pub(super) struct Allowance {
     pub(super) rate: Option<u64>,
     /// The longest time whose bytes are sent at once.
     pub(super) quantum: Duration,
+    /// The window is bound below what the rate would have: the path has no room for more.
+    pub(super) tight: bool,
 }
 
 /// The longest time whose bytes are sent at once on a path with this round
@@ -94,7 +96,7 @@ impl Allowance {
 
     /// A window that may be sent at once.
     pub(super) const fn window(window: u64) -> Self {
-        Self { window, rate: None, quantum: QUANTUM }
+        Self { window, rate: None, quantum: QUANTUM, tight: false }
     }
 }
 

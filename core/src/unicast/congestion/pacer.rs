@@ -40,10 +40,11 @@ impl Pacer {
     pub(in crate::unicast) fn open(&mut self, now: Instant, allowed: Allowance, mtu: u64) -> bool {
         let Some(rate) = allowed.rate else { return true };
         if self.next() <= now {
-            // A host that is late has the time that it missed. What waited for room in the
-            // window has that of one datagram: an acknowledgement would release it all.
+            // A host that is late has the time that it missed. What waited for room in a
+            // window that losses keep small has that of one datagram: an acknowledgement
+            // would release it all, into a buffer that has no room for it.
             let (one, owed) = (Self::train(rate, Duration::ZERO, mtu), SLACK.ratio(1, 2));
-            let waited = core::mem::take(&mut self.held) && one < owed;
+            let waited = core::mem::take(&mut self.held) && allowed.tight && one < owed;
             let (slack, owed) = if waited { (one, one) } else { (SLACK, owed) };
             if self.next + slack < now {
                 (self.next, self.beyond) = (now - owed, 0);
@@ -146,8 +147,9 @@ mod tests {
     }
 
     #[test]
-    fn what_waited_for_the_window_leaves_at_the_rate_and_not_all_at_once() {
+    fn what_waited_for_a_tight_window_leaves_at_the_rate_and_not_all_at_once() {
         let (mut pacer, allowed) = (Pacer::new(), paced(10_000_000));
+        let allowed = Allowance { tight: true, ..allowed };
         train(&mut pacer, Instant::from_secs(1), allowed);
         pacer.hold();
         let released = pacer.next() + Duration::from_millis(2);
@@ -155,6 +157,15 @@ mod tests {
         assert!((10_000..13_000).contains(&train(&mut pacer, released, allowed)));
         let late = pacer.next() + Duration::from_millis(1);
         assert!(train(&mut pacer, late, allowed) > 18_000, "only once");
+    }
+
+    #[test]
+    fn what_waited_for_a_window_that_has_no_bound_makes_up_for_its_time() {
+        let (mut pacer, allowed) = (Pacer::new(), paced(10_000_000));
+        train(&mut pacer, Instant::from_secs(1), allowed);
+        pacer.hold();
+        let released = pacer.next() + Duration::from_millis(2);
+        assert!((20_000..22_000).contains(&train(&mut pacer, released, allowed)));
     }
 
     #[test]

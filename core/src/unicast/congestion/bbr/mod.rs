@@ -422,6 +422,7 @@ impl Bbr {
             _ => NONE,
         };
         let bound = bound.min(self.inflight_lo);
+        self.allowed.tight = bound < target;
         self.allowed.window = self.allowed.window.min(bound).clamp(least, LARGEST);
     }
 
