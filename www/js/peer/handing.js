@@ -25,6 +25,8 @@ export class Handing {
   #lines = 0;
   #waiting = new Uint8Array(0);
   #has = 0;
+  /** Bytes of the piece that is on its way. */
+  #sent = 0;
 
   /** The room knows where we are called, and so who hands something in. */
   #known = false;
@@ -51,11 +53,12 @@ export class Handing {
     this.#again();
   }
 
-  /** The page goes: what still fits is sent behind it. */
+  /** The page goes: what still fits is sent behind it, and behind the piece that is on its way. */
   last() {
-    if (!this.#timer || this.#busy || !this.#known) return;
+    if (!this.#timer || !this.#known) return;
     this.#gather();
-    if (this.#waiting.length && this.#waiting.length <= BEACON) navigator.sendBeacon(this.#address(this.#round), this.#waiting);
+    const rest = this.#waiting.subarray(this.#sent);
+    if (rest.length && rest.length <= BEACON) navigator.sendBeacon(this.#address(this.#round, this.#has + this.#sent), rest);
   }
 
   /** Another tape, from the first line. */
@@ -72,10 +75,10 @@ export class Handing {
     this.#waiting = all;
   }
 
-  /** Where a piece goes. @param {number} round the request of the room that it answers */
-  #address(round) {
+  /** Where a piece goes. @param {number} round the request of the room that it answers @param {number} from the bytes before it */
+  #address(round, from) {
     const [at, secret] = this.line;
-    return `api/room/tape?${new URLSearchParams({ at, secret, run: this.#run, from: String(this.#has), round: String(round) })}`;
+    return `api/room/tape?${new URLSearchParams({ at, secret, run: this.#run, from: String(from), round: String(round) })}`;
   }
 
   /** Until nothing waits; what could not be sent waits for the next time. */
@@ -91,7 +94,8 @@ export class Handing {
         const piece = this.#waiting.subarray(0, PIECE);
         // A request of the room is answered by the last piece: with the first, it would read a tape that is cut.
         const answers = piece.length === this.#waiting.length ? round : this.#answered;
-        const answer = await fetch(this.#address(answers), { method: 'POST', body: piece });
+        this.#sent = piece.length;
+        const answer = await fetch(this.#address(answers, this.#has), { method: 'POST', body: piece });
         this.#next = 0;
         this.#patience.after(true);
         if (!answer.ok) return undefined;
@@ -101,6 +105,7 @@ export class Handing {
         // The room has something else of this tape than we think.
         if ('only' in told) return this.#again();
         this.#has += piece.length;
+        this.#sent = 0;
         this.#waiting = this.#waiting.slice(piece.length);
         this.#answered = answers;
       }
@@ -108,7 +113,7 @@ export class Handing {
       // The servent is not there; it is asked again, ever more rarely.
       this.#next = Date.now() + this.#patience.after(false);
     } finally {
-      this.#busy = false;
+      [this.#busy, this.#sent] = [false, 0];
     }
     return undefined;
   }
