@@ -66,10 +66,7 @@ pub(super) struct SendControl {
 
 impl SendControl {
     pub(super) fn new(config: &Config, mtu: u64) -> Self {
-        let wanted = match config.congestion {
-            _ if config.to_the_letter() => Congestion::None,
-            wanted => wanted,
-        };
+        let wanted = if config.to_the_letter() { Congestion::None } else { config.congestion };
         let allowed = match wanted {
             Congestion::None => Allowance::FREE,
             Congestion::Fixed(window) => Allowance::window(window),
