@@ -63,7 +63,7 @@ export class Handing {
 
   /** Another tape, from the first line. */
   #again() {
-    [this.#run, this.#lines, this.#waiting, this.#has] = [draw(), 0, new Uint8Array(0), 0];
+    [this.#run, this.#lines, this.#waiting, this.#has, this.#sent] = [draw(), 0, new Uint8Array(0), 0, 0];
   }
 
   #gather() {
