@@ -2,8 +2,9 @@
 //! files and time.
 //!
 //! One task owns the node and processes its inputs in turns: whatever has
-//! arrived since the last turn, with one reading of the clock for all of it.
-//! Timers that are due by that reading run first, so no flood can delay them.
+//! arrived since the last turn, with one reading of the clock for all of it; only
+//! datagrams, which measure round trips, have one for each system call, after it.
+//! Timers that are due by a reading run first, so no flood can delay them.
 //! What the node wants remembered in a turn is committed in one transaction
 //! before anything else it wants is carried out.
 

@@ -128,7 +128,7 @@ impl Loop {
         let mut flush = tokio::time::interval(FLUSH_EVERY);
         while !self.stopped {
             let woken = self.wait(&mut batch, &mut flush).await;
-            let now = self.host.clock.now();
+            let mut now = self.host.clock.now();
             // Before what is overdue by now.
             if let Some(woke) = self.suspended.hear(self.host.clock.suspended()) {
                 self.feed(now, Input::Command(woke));
@@ -148,7 +148,7 @@ impl Loop {
                 Woken::Timer | Woken::Datagrams => {}
             }
             if let Some(mut messaging) = self.host.messaging.take() {
-                messaging.turn(now, self);
+                now = messaging.turn(self);
                 self.host.messaging = Some(messaging);
             }
             self.finish_turn(now).await?;
@@ -214,6 +214,13 @@ impl Loop {
             self.host.node.handle_timeout(now, &mut self.fx);
             self.gather(now);
         }
+    }
+
+    /// The time, with everything done that is due by then.
+    pub(super) fn tick(&mut self) -> Instant {
+        let now = self.host.clock.now();
+        self.timers(now);
+        now
     }
 
     /// The state of the datagram protocol.

@@ -5,6 +5,7 @@ mod common;
 #[path = "../support/recorded/mod.rs"]
 mod recorded;
 
+mod arrivals;
 mod caches;
 mod foreign;
 mod foreign_peers;

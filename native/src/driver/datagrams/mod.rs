@@ -148,22 +148,19 @@ impl Messaging {
         }
     }
 
-    /// Everything of a turn except sending.
-    pub(super) fn turn(&mut self, now: Instant, node: &mut Loop) {
+    /// Everything of a turn except sending. Returns the time by then.
+    pub(super) fn turn(&mut self, node: &mut Loop) -> Instant {
         self.counters.turns += 1;
         self.gather(node); // What the timers led to.
         let mut trains = mem::take(&mut self.trains);
         self.shared.detours.take(&mut trains);
-        if trains.is_empty() {
-            self.trains = trains;
-        } else {
-            self.arrive(now, trains, node);
-        }
+        self.arrive(trains, node);
         for _ in 0..READS {
-            if !self.read(now, node) {
+            if !self.read(node) {
                 break;
             }
         }
+        let now = self.tick(node);
         self.assign();
         self.note_acknowledged(node);
         self.look_at_refusals(now);
@@ -173,11 +170,13 @@ impl Messaging {
             self.feed(now, Input::Messages(MessageInput::Flush), node);
         }
         self.check_closing(node);
+        now
     }
 
     /// The end of a turn: sends what there is. True when everything has been
     /// sent and the endpoint is no longer wanted.
     pub(super) fn end_turn(&mut self, now: Instant, node: &mut Loop) -> bool {
+        self.gather(node); // What the store led to.
         self.flush();
         if self.socket.is_refused() {
             self.shared.work.notify_one(); // The next turn counts it; it would come with a timer.
@@ -194,13 +193,20 @@ impl Messaging {
         }
     }
 
+    /// The time, with everything done that is due by then.
+    fn tick(&mut self, node: &mut Loop) -> Instant {
+        let now = node.tick();
+        self.gather(node);
+        now
+    }
+
     fn feed(&mut self, now: Instant, input: Input, node: &mut Loop) {
         node.feed(now, input);
         self.gather(node);
     }
 
     /// Receives with one system call; false when there was nothing.
-    fn read(&mut self, now: Instant, node: &mut Loop) -> bool {
+    fn read(&mut self, node: &mut Loop) -> bool {
         let mut trains = mem::take(&mut self.trains);
         let more = self.socket.receive(&mut trains);
         // No socket has an address of those who come through a door.
@@ -210,12 +216,15 @@ impl Messaging {
                 self.shared.detours.close(*peer); // The straight way was chosen.
             }
         }
-        self.arrive(now, trains, node);
+        self.arrive(trains, node);
         more
     }
 
-    /// Hands to the node what has arrived.
-    fn arrive(&mut self, now: Instant, mut trains: Vec<Train>, node: &mut Loop) {
+    /// Hands to the node what has arrived, by a clock that is read after it has: a
+    /// datagram that came while the turn was under way, but carried the time at which the
+    /// turn began, would make the round trip shorter than the path's.
+    fn arrive(&mut self, mut trains: Vec<Train>, node: &mut Loop) {
+        let now = self.tick(node);
         let full = self.shared.book().waiting.len() >= self.shared.backlog;
         for train in trains.drain(..) {
             let marked = train.marks();
