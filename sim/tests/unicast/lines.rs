@@ -1,9 +1,9 @@
 //! Lines that people have, measured in virtual time.
 
-use servent_core::time::Instant;
+use servent_core::time::{Duration, Instant};
 use servent_core::unicast::Congestion;
-use servent_sim::unicast::line::LineWorld;
 use servent_sim::unicast::line::cells::{FAR, LINES, LineCell};
+use servent_sim::unicast::line::{HostDelay, LineWorld};
 
 /// Seconds in which start-up finds the rate, or round trips where those are longer.
 const START: f64 = 2.0;
@@ -86,6 +86,32 @@ fn the_lines_of_the_table_reach_their_goals() {
 #[ignore = "run by `cargo xtask campaign`: it takes minutes"]
 fn every_line_of_the_table_reaches_its_goal() {
     judge(LINES.iter().chain(&FAR), (5, 30));
+}
+
+/// Lines between hosts that other programs keep busy: megabits, milliseconds, thousandths
+/// lost, and the share that is reached, in hundredths.
+const LATE: [(u64, u64, u64, u64); 5] =
+    [(100, 20, 0, 94), (100, 20, 1, 90), (100, 20, 10, 90), (100, 100, 1, 90), (100, 100, 10, 90)];
+
+#[test]
+fn pa_1_hosts_that_run_late_are_no_queue() {
+    let stall = |every, longest| HostDelay {
+        every: Duration::from_micros(every),
+        longest: Duration::from_micros(longest),
+    };
+    // As measured on a machine with two processors and five busy threads: a round trip of
+    // 20 ms takes 21 in the middle, 24 once in ten times, 36 once in a hundred.
+    let busy = [stall(3_000, 1_000), stall(30_000, 5_000), stall(150_000, 20_000)];
+    for (mbit, ms, loss, goal) in LATE {
+        let line = LineWorld::new(mbit, ms, 100).losing(loss).lasting(3, 13).on_late_hosts(&busy);
+        let mut rates: Vec<u64> = (1..=5)
+            .map(|seed| {
+                LineWorld { seed, ..line.clone() }.run().goodput() * 100 / (mbit * 1_000_000)
+            })
+            .collect();
+        rates.sort_unstable();
+        assert!(rates[2] >= goal, "{mbit} Mbit/s, {ms} ms, {loss} of 1000 lost: {rates:?}");
+    }
 }
 
 /// Lines that two share: megabits, milliseconds, hundredths of the product.

@@ -7,6 +7,7 @@
 
 pub mod cells;
 mod flow;
+mod host;
 mod report;
 mod run;
 
@@ -16,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use servent_core::time::{Duration, Instant};
 use servent_core::unicast::{Config, Congestion, SenderView};
 
+pub use self::host::HostDelay;
 pub use self::report::{FlowReport, LineReport};
 use crate::links::datagram::DatagramLink;
 
@@ -40,6 +42,8 @@ pub struct LineWorld {
     pub horizon: Duration,
     /// Times in which nothing arrives, in either direction.
     pub blackouts: Vec<Blackout>,
+    /// Why hosts do not run at once.
+    pub delays: Vec<HostDelay>,
     /// Seed of all random numbers.
     pub seed: u64,
 }
@@ -96,6 +100,7 @@ impl Default for LineWorld {
             warm: Duration::from_secs(5),
             horizon: Duration::from_secs(30),
             blackouts: Vec::new(),
+            delays: Vec::new(),
             seed: 1,
         }
     }
@@ -119,6 +124,13 @@ impl LineWorld {
     #[must_use]
     pub fn losing(mut self, per_mille: u64) -> Self {
         self.link.loss = (per_mille, 1_000);
+        self
+    }
+
+    /// On hosts that are late in these ways.
+    #[must_use]
+    pub fn on_late_hosts(mut self, delays: &[HostDelay]) -> Self {
+        self.delays = delays.to_vec();
         self
     }
 

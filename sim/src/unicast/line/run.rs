@@ -12,6 +12,7 @@ use servent_core::time::{Duration, Instant};
 use servent_core::unicast::{SenderView, UnicastPayload};
 
 use super::flow::{Flow, Leaving};
+use super::host::HostStalls;
 use super::report::{FlowReport, LineReport};
 use super::{Blackout, LineWorld};
 use crate::calendar::Calendar;
@@ -54,6 +55,8 @@ pub(super) struct Line<'a> {
     calendar: Calendar<Due>,
     there: Direction,
     flows: Vec<Flow>,
+    /// Of each node.
+    stalls: Vec<HostStalls>,
     reports: Vec<FlowReport>,
     /// Bytes delivered when the measurement began.
     warm: Vec<u64>,
@@ -76,12 +79,17 @@ impl<'a> Line<'a> {
             messages: (0, 0),
             ended: None,
         };
+        let stalls = |node: u32| {
+            let dice = Rng::new(plan.seed).fork("host", u64::from(node));
+            HostStalls::new(&plan.delays, &dice, EPOCH)
+        };
         let mut line = Self {
             plan,
             now: EPOCH,
             calendar: Calendar::default(),
             there: Direction::new(Rng::new(plan.seed).fork("there", 0)),
             flows: (0..count).map(|index| Flow::new(plan, index)).collect(),
+            stalls: (0..2 * count).map(stalls).collect(),
             reports: alloc::vec![report; count as usize],
             warm: alloc::vec![0; count as usize],
             waits: BTreeMap::new(),
@@ -107,6 +115,11 @@ impl<'a> Line<'a> {
             && let Some((at, due)) = self.calendar.pop()
         {
             self.now = at;
+            if let Some(later) = self.stalled(&due) {
+                // Before what comes at that instant.
+                self.calendar.plan_first(later, due);
+                continue;
+            }
             match due {
                 Due::Begin(index) => self.begin(index),
                 Due::Arrive(number, data, marked) => self.arrive(number, data, marked),
@@ -124,6 +137,13 @@ impl<'a> Line<'a> {
             }
         }
         self.report()
+    }
+
+    /// When the node that this is for runs again, if it does not run now.
+    fn stalled(&mut self, due: &Due) -> Option<Instant> {
+        let (Due::Arrive(number, ..) | Due::Wake(number)) = due else { return None };
+        let now = self.now;
+        self.stalls[*number as usize].end(now)
     }
 
     fn begin(&mut self, index: u32) {

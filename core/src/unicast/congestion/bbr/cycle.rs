@@ -56,6 +56,7 @@ impl Bbr {
                 }
             }
             ControlPhase::Drain if ack.in_flight <= self.product(100) => {
+                self.startup_sent = ack.highest_sent;
                 self.begin_down(now, ack);
                 if self.inflight_hi != NONE {
                     // What start-up found by losing is a guess: it is soon
@@ -144,6 +145,7 @@ impl Bbr {
 
     pub(super) fn begin_refill(&mut self, ack: &AckSample) {
         self.forget_short_term();
+        self.probe_lost = 0;
         (self.up_rounds, self.up_acks) = (0, 0);
         self.feedback = Feedback::Refilling;
         self.phase = ControlPhase::Refill;
@@ -170,12 +172,13 @@ impl Bbr {
                         self.rates.advance();
                     }
                     self.feedback = Feedback::None;
+                    self.samples = false;
                 }
                 _ => {}
             }
         }
         let Some(sample) = ack.rate else { return };
-        let lost = sample.lost + ack.marked;
+        let lost = sample.lost.min(self.probe_lost) + ack.marked;
         // What is lost without a queue was not lost because of the probe.
         let queue = self.has_queue(&self.tally) != Some(false) || ack.marked > 0;
         if queue && self.line_loss.is_exceeded(lost, sample.in_flight.max(self.mtu), self.mtu) {

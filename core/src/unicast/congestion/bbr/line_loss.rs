@@ -51,9 +51,13 @@ impl LineLoss {
     /// True when the line alone may have lost so many bytes of so many sent.
     pub(super) fn explains(&self, lost: u64, sent: u64, mtu: u64) -> bool {
         let share = self.share(sent, mtu);
-        // In bytes: two datagrams are chance where one of them is the mean.
+        if share == 0 {
+            return lost == 0;
+        }
+        // What chance exceeds once in a hundred round trips (Poisson), whether the mean is a
+        // tenth of a datagram or a hundred: in bytes, so that a part of a datagram counts.
         let deviation = share.saturating_mul(mtu).isqrt();
-        lost <= share + 2 * deviation
+        lost <= share + deviation * 7 / 3 + mtu / 3
     }
 
     /// A rate that delivers this one in spite of the line's own losses.
@@ -96,11 +100,14 @@ mod tests {
     }
 
     #[test]
-    fn one_more_than_the_mean_is_chance_where_the_mean_is_less_than_a_datagram() {
+    fn what_chance_makes_of_a_mean_below_a_datagram_is_no_queue() {
         let mut line = LineLoss::default();
         (0..1_000).for_each(|_| line.add(1_000, 1_000_000, MTU));
-        let of_850 = |lost| line.explains(lost * MTU, 850 * MTU, MTU);
-        assert!(of_850(2) && !of_850(3));
+        let explained = |lost, sent| line.explains(lost * MTU, sent * MTU, MTU);
+        // A thousandth is lost: of so many, more than this once in a hundred times.
+        for (sent, most) in [(50, 0), (170, 1), (400, 2), (850, 3), (5_000, 10)] {
+            assert!(explained(most, sent) && !explained(most + 1, sent), "{sent}");
+        }
     }
 
     #[test]

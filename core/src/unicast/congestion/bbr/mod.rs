@@ -95,7 +95,12 @@ pub(in crate::unicast) struct Bbr {
     pub(super) filled: bool,
     // Probes for more.
     feedback: Feedback,
+    /// What is lost now was sent by a probe.
     samples: bool,
+    /// Bytes lost since it began, without those that were only late, and those sent until
+    /// start-up was over: a host that was late reports them when the first probe is on.
+    probe_lost: u64,
+    startup_sent: u64,
     cycle_at: Instant,
     cycle_waits: Duration,
     cycle_rounds: u64,
@@ -141,6 +146,8 @@ impl Bbr {
             filled: false,
             feedback: Feedback::None,
             samples: false,
+            probe_lost: 0,
+            startup_sent: 0,
             cycle_at: Instant::ZERO,
             cycle_waits: Duration::ZERO,
             cycle_rounds: 0,
@@ -169,6 +176,7 @@ impl Bbr {
             Signal::Acked(ack) => self.acked(now, &ack),
             Signal::Spurious(bytes) => {
                 self.tally.lost = self.tally.lost.saturating_sub(bytes);
+                self.probe_lost = self.probe_lost.saturating_sub(bytes);
             }
             Signal::Stalled => {
                 // Whatever is under way is lost or late; the model of the path
@@ -217,6 +225,9 @@ impl Bbr {
     fn count(&mut self, ack: &AckSample) {
         self.tally.delivered += ack.newly;
         self.tally.lost += ack.lost;
+        if ack.first_lost.is_some_and(|first| first > self.startup_sent) {
+            self.probe_lost += ack.lost;
+        }
         self.tally.marked += ack.marked;
         if let Some(rtt) = ack.rtt {
             self.tally.trip(rtt);
@@ -402,7 +413,7 @@ impl Bbr {
             let rate = (u128::from(rate) * u128::from(pace * MARGIN) / 10_000) as u64;
             let before = self.allowed.rate.unwrap_or(0);
             if self.filled || rate > before || self.rounds == 1 {
-                self.allowed.rate = Some(rate.max(self.mtu));
+                self.allowed.rate = Some(rate.max(self.least_rate()));
             }
         }
         let least = LEAST_DATAGRAMS * self.mtu;
@@ -424,6 +435,13 @@ impl Bbr {
         let bound = bound.min(self.inflight_lo);
         self.allowed.tight = bound < target;
         self.allowed.window = self.allowed.window.min(bound).clamp(least, LARGEST);
+    }
+
+    /// A datagram in each round trip: no line is slower, and after a time in which only
+    /// repairs arrived the model may say anything.
+    fn least_rate(&self) -> u64 {
+        let trip = self.last.mean().or(self.min_rtt).unwrap_or(FIRST_TRIP).as_micros();
+        (self.mtu * 1_000_000).checked_div(trip).unwrap_or(self.mtu).max(self.mtu)
     }
 
     /// The long-term bound, less what stays free for others; but no less than what
