@@ -3,7 +3,7 @@
 use super::player::Player;
 use super::tape::Start;
 use crate::engine::{Effect, Engine as _, Fx};
-use crate::node::{Event, Input, Node, Output};
+use crate::node::{Config, Event, Input, Node, Output};
 use crate::time::Instant;
 
 /// One step of the node.
@@ -17,8 +17,9 @@ pub struct ReplayStep<'a> {
     pub input: Option<&'a Input>,
     /// What came of it, in order.
     pub effects: &'a [Effect<Output, Event>],
-    /// Records on the recording before it.
+    /// Records on the recording before it, and which of its events are there.
     records: u64,
+    traced: TracedEvents,
 }
 
 impl ReplayStep<'_> {
@@ -27,7 +28,7 @@ impl ReplayStep<'_> {
         let mut next = self.records;
         self.effects.iter().map(move |effect| {
             if let Effect::Event(event) = effect {
-                next += u64::from(!is_traced(event));
+                next += u64::from(self.traced.recorded(event));
             }
             (next.saturating_sub(1), effect)
         })
@@ -43,27 +44,43 @@ impl ReplayStep<'_> {
     }
 }
 
-/// True for events that are only there because they are traced.
-const fn is_traced(event: &Event) -> bool {
-    use crate::{routing, unicast};
-    match event {
-        Event::Routing(event) => matches!(
-            event,
-            routing::Event::Judged { .. }
+/// Of which protocols a recording has every message, because its node traced them.
+#[derive(Debug, Clone, Copy)]
+struct TracedEvents {
+    routing: bool,
+    unicast: bool,
+}
+
+impl TracedEvents {
+    fn new(Config { overlay, datagrams, .. }: &Config) -> Self {
+        Self {
+            routing: overlay.router.trace_messages,
+            unicast: datagrams.as_ref().is_some_and(|config| config.trace_messages),
+        }
+    }
+
+    /// False for events that happen only because they are traced, and were not traced when
+    /// the recording was made.
+    const fn recorded(self, event: &Event) -> bool {
+        use crate::{routing, unicast};
+        match event {
+            Event::Routing(
+                routing::Event::Judged { .. }
                 | routing::Event::Sent { .. }
-                | routing::Event::Overflow { .. }
-        ),
-        Event::Unicast(event) => matches!(
-            event,
-            unicast::Event::Sent { .. }
+                | routing::Event::Overflow { .. },
+            ) => self.routing,
+            Event::Unicast(
+                unicast::Event::Sent { .. }
                 | unicast::Event::Received { .. }
                 | unicast::Event::Delivered { .. }
                 | unicast::Event::Acked { .. }
                 | unicast::Event::AckSent { .. }
                 | unicast::Event::Rtt { .. }
-                | unicast::Event::Task { .. }
-        ),
-        _ => false,
+                | unicast::Event::Controlled { .. }
+                | unicast::Event::Task { .. },
+            ) => self.unicast,
+            _ => true,
+        }
     }
 }
 
@@ -73,6 +90,7 @@ pub struct Again {
     node: Node,
     done: usize,
     records: u64,
+    traced: TracedEvents,
 }
 
 impl Again {
@@ -87,7 +105,8 @@ impl Again {
         if let Some(coordinator) = &mut config.swarm.coordinator {
             coordinator.explain = true;
         }
-        Self { node: Node::new(config, start.seed), done: 0, records: 0 }
+        let traced = TracedEvents::new(&start.config);
+        Self { node: Node::new(config, start.seed), done: 0, records: 0, traced }
     }
 
     /// The node as far as it has been re-executed.
@@ -104,10 +123,11 @@ impl Again {
                 Some(input) => self.node.handle(at, input.clone(), &mut fx),
                 None => self.node.handle_timeout(at, &mut fx),
             }
-            let (number, records) = (self.done, self.records);
-            let step = ReplayStep { at, number, input, effects: fx.as_slice(), records };
+            let Self { done: number, records, traced, .. } = *self;
+            let step = ReplayStep { at, number, input, effects: fx.as_slice(), records, traced };
             see(&step);
-            self.records += step.events().filter(|(_, event)| !is_traced(event)).count() as u64;
+            self.records +=
+                step.events().filter(|(_, event)| traced.recorded(event)).count() as u64;
             fx.drain().for_each(drop);
             self.done += 1;
         }

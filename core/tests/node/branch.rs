@@ -11,11 +11,12 @@ use servent_core::node::{
 };
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::NodeId;
+use servent_core::trace::again::Again;
 use servent_core::trace::branch::{BranchPoint, InputChange, altered};
 use servent_core::trace::player::Player;
 use servent_core::trace::qlog;
 use servent_core::trace::tape::{RecordingLog, Start};
-use servent_core::unicast::{self, DeliveryOrder};
+use servent_core::unicast::{self, DeliveryOrder, Side};
 
 /// A timer of a real servent runs a little late.
 const LATE: Duration = Duration::from_millis(2);
@@ -121,6 +122,39 @@ fn messages() -> Player {
     two.tape()
 }
 
+/// What one end sends of sixty messages, and hears of them.
+fn sending(trace_messages: bool) -> Player {
+    let config = unicast::Config { mtu: 600, trace_messages, ..Default::default() };
+    let of = || Config { datagrams: Some(config.clone()), ..Config::default() };
+    let mut hosts = [Host::new(of()), Host::new(of())];
+    let addresses = [1, 2].map(|n| SocketAddr::from(([10, 0, 0, n], 7_000)));
+    for n in 0..60_u8 {
+        let message = UnicastMessage { order: DeliveryOrder::InOrder, data: vec![n; 500].into() };
+        let messages = [message].into();
+        let mut said = hosts[0].give(Input::Command(NodeCommand::Messages(MessageCommand::Send {
+            to: addresses[1],
+            messages,
+        })));
+        for turn in 0..4 {
+            let (here, there) = (turn % 2, (turn + 1) % 2);
+            said.extend(hosts[here].give(Input::Messages(MessageInput::Flush)));
+            said.extend(hosts[here].wait(5));
+            for output in said.drain(..) {
+                let Output::Messages(MessageOutput::Datagrams { segment, data, .. }) = output
+                else {
+                    continue;
+                };
+                let from = addresses[here];
+                hosts[there].give(Input::Messages(MessageInput::Datagrams { from, segment, data }));
+            }
+        }
+    }
+    let [mut one, _] = hosts;
+    let forget = MessageCommand::Forget { peer: addresses[1], side: Side::Sender };
+    one.give(Input::Command(NodeCommand::Messages(forget)));
+    one.tape()
+}
+
 fn records(player: &Player) -> Vec<(Instant, String)> {
     let all = (0..).map_while(|i| player.record(i));
     all.map(|record| (record.at, record.event.to_string())).collect()
@@ -129,6 +163,23 @@ fn records(player: &Player) -> Vec<(Instant, String)> {
 fn places(player: &Player, is: impl Fn(&Input) -> bool) -> Vec<usize> {
     let all = (0..).map_while(|i| player.given(i).map(|(_, input)| (i, input)));
     all.filter(|(_, input)| input.is_some_and(&is)).map(|(i, _)| i).collect()
+}
+
+#[test]
+fn a_recording_that_is_re_executed_numbers_its_events_as_its_records_are() {
+    for tape in [crowd(), messages(), sending(false), sending(true)] {
+        let (recorded, mut found) = (records(&tape), 0);
+        let mut again = Again::new(tape.start().unwrap());
+        again.go_on(&tape, |step| {
+            for (record, event) in step.events() {
+                let recorded = recorded.get(record as usize);
+                let recorded = recorded.and_then(|(_, text)| serde_json::from_str(text).ok());
+                found += usize::from(recorded.as_ref() == Some(event));
+            }
+        });
+        assert!(found > 2);
+        assert_eq!(found, recorded.len());
+    }
 }
 
 #[test]
