@@ -3,7 +3,7 @@
 use servent_core::time::{Duration, Instant};
 use servent_core::unicast::Congestion;
 use servent_sim::unicast::line::cells::{FAR, LINES, LineCell};
-use servent_sim::unicast::line::{HostDelay, LineWorld};
+use servent_sim::unicast::line::{HostDelay, LineWorld, Policer};
 
 /// Seconds in which start-up finds the rate, or round trips where those are longer.
 const START: f64 = 2.0;
@@ -111,6 +111,22 @@ fn pa_1_hosts_that_run_late_are_no_queue() {
             .collect();
         rates.sort_unstable();
         assert!(rates[2] >= goal, "{mbit} Mbit/s, {ms} ms, {loss} of 1000 lost: {rates:?}");
+    }
+}
+
+/// A relay that passes on two megabytes a second, a quarter of a second of them at once.
+const RELAY: Policer = Policer { rate: 2_000_000, burst: 512 * 1_024 };
+
+#[test]
+fn pa_1_what_a_relay_drops_is_too_much_though_nothing_waits() {
+    let measured = [1, 5, 20, 100].map(|trip| {
+        let line = LineWorld::new(100, trip, 100).lasting(3, 23).through(RELAY);
+        let report = line.run();
+        (trip, report.goodput() / 8, report.flows[0].effort())
+    });
+    for (trip, rate, effort) in measured {
+        assert!(rate * 100 >= RELAY.rate * 80, "{trip} ms: {rate} bytes a second");
+        assert!(effort <= 12_100, "{trip} ms: {effort} for ten thousand");
     }
 }
 

@@ -8,6 +8,7 @@
 pub mod cells;
 mod flow;
 mod host;
+mod policer;
 mod report;
 mod run;
 
@@ -18,6 +19,7 @@ use servent_core::time::{Duration, Instant};
 use servent_core::unicast::{Config, Congestion, SenderView};
 
 pub use self::host::HostDelay;
+pub use self::policer::Policer;
 pub use self::report::{FlowReport, LineReport};
 use crate::links::datagram::DatagramLink;
 
@@ -42,6 +44,8 @@ pub struct LineWorld {
     pub horizon: Duration,
     /// Times in which nothing arrives, in either direction.
     pub blackouts: Vec<Blackout>,
+    /// What drops all beyond a rate, before the bottleneck.
+    pub policer: Option<Policer>,
     /// Why hosts do not run at once.
     pub delays: Vec<HostDelay>,
     /// Seed of all random numbers.
@@ -100,6 +104,7 @@ impl Default for LineWorld {
             warm: Duration::from_secs(5),
             horizon: Duration::from_secs(30),
             blackouts: Vec::new(),
+            policer: None,
             delays: Vec::new(),
             seed: 1,
         }
@@ -124,6 +129,13 @@ impl LineWorld {
     #[must_use]
     pub fn losing(mut self, per_mille: u64) -> Self {
         self.link.loss = (per_mille, 1_000);
+        self
+    }
+
+    /// Through what drops all beyond a rate.
+    #[must_use]
+    pub fn through(mut self, policer: Policer) -> Self {
+        self.policer = Some(policer);
         self
     }
 

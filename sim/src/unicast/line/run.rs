@@ -13,6 +13,7 @@ use servent_core::unicast::{SenderView, UnicastPayload};
 
 use super::flow::{Flow, Leaving};
 use super::host::HostStalls;
+use super::policer::PolicerState;
 use super::report::{FlowReport, LineReport};
 use super::{Blackout, LineWorld};
 use crate::calendar::Calendar;
@@ -55,6 +56,7 @@ pub(super) struct Line<'a> {
     calendar: Calendar<Due>,
     there: Direction,
     flows: Vec<Flow>,
+    policer: Option<PolicerState>,
     /// Of each node.
     stalls: Vec<HostStalls>,
     reports: Vec<FlowReport>,
@@ -89,6 +91,7 @@ impl<'a> Line<'a> {
             calendar: Calendar::default(),
             there: Direction::new(Rng::new(plan.seed).fork("there", 0)),
             flows: (0..count).map(|index| Flow::new(plan, index)).collect(),
+            policer: plan.policer.map(|policer| PolicerState::new(policer, EPOCH)),
             stalls: (0..2 * count).map(stalls).collect(),
             reports: alloc::vec![report; count as usize],
             warm: alloc::vec![0; count as usize],
@@ -192,6 +195,11 @@ impl<'a> Line<'a> {
         let mut marked = false;
         let fate = if is_sender(from) {
             flow.sent += 1;
+            if let Some((state, policer)) = self.policer.as_mut().zip(plan.policer)
+                && !state.pass(policer, *now, bytes)
+            {
+                return;
+            }
             let waits = there.waits(*now).as_micros();
             let found = u128::from(waits) * u128::from(plan.link.rate) / 1_000_000;
             marked = plan.marks.is_some_and(|marks| found >= u128::from(marks));

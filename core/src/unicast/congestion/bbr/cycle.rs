@@ -1,5 +1,6 @@
 //! The phases of BBR: start-up and drain once, then down, cruise, refill, up.
 
+use super::line_loss::LineLoss;
 use super::{BETA, Bbr, ControlPhase, Feedback, NONE, RoundTally};
 use crate::time::{Duration, Instant};
 use crate::unicast::congestion::{AckSample, LEAST_DATAGRAMS};
@@ -71,7 +72,7 @@ impl Bbr {
         }
     }
 
-    /// Start-up ends when a round trip with a queue lost too much.
+    /// Start-up ends when a round trip with a queue lost too much, or any more than a line does.
     fn leave_startup_on_loss(&mut self, ack: &AckSample) {
         let RoundTally { delivered, lost, marked, .. } = self.last;
         let (lost, sent) = (lost + marked, delivered + lost);
@@ -81,7 +82,7 @@ impl Bbr {
             .zip(self.min_rtt)
             .is_some_and(|(mean, least)| mean > least + least.ratio(1, 20) + super::NOISE);
         if self.round_began
-            && queue
+            && (queue || LineLoss::is_policed(lost, sent, self.mtu))
             && lost >= 6 * self.mtu
             && self.line_loss.is_exceeded(lost, sent, self.mtu)
         {
@@ -179,9 +180,13 @@ impl Bbr {
         }
         let Some(sample) = ack.rate else { return };
         let lost = sample.lost.min(self.probe_lost) + ack.marked;
-        // What is lost without a queue was not lost because of the probe.
-        let queue = self.has_queue(&self.tally) != Some(false) || ack.marked > 0;
-        if queue && self.line_loss.is_exceeded(lost, sample.in_flight.max(self.mtu), self.mtu) {
+        let sent = sample.in_flight.max(self.mtu);
+        // What is lost without a queue was not lost because of the probe, unless it is
+        // more than any line loses.
+        let queue = self.has_queue(&self.tally) != Some(false)
+            || ack.marked > 0
+            || LineLoss::is_policed(lost, sent, self.mtu);
+        if queue && self.line_loss.is_exceeded(lost, sent, self.mtu) {
             if core::mem::take(&mut self.samples) {
                 if !sample.limited {
                     let target = self.product(100).min(self.allowed.window);

@@ -43,9 +43,13 @@ impl LineLoss {
     /// it (two standard deviations, in whole datagrams: the two percent are room
     /// for less).
     pub(super) fn is_exceeded(&self, lost: u64, sent: u64, mtu: u64) -> bool {
-        let share = self.share(sent, mtu);
-        let deviation = (share / mtu).isqrt() * mtu;
-        lost > share + 2 * deviation + sent / 50
+        exceeds(lost, sent, self.share(sent, mtu), mtu)
+    }
+
+    /// True when no line loses so many bytes of so many sent by itself: something drops
+    /// what exceeds its rate, and lets nothing wait (a relay, a policer).
+    pub(super) fn is_policed(lost: u64, sent: u64, mtu: u64) -> bool {
+        exceeds(lost, sent, sent * MOST.0 / MOST.1, mtu)
     }
 
     /// True when the line alone may have lost so many bytes of so many sent.
@@ -68,6 +72,13 @@ impl LineLoss {
         let lost = self.lost.min(self.sent * MOST.0 / MOST.1);
         (u128::from(rate) * u128::from(self.sent) / u128::from(self.sent - lost)) as u64
     }
+}
+
+/// True when so many bytes lost of so many sent are more than this share, two standard
+/// deviations and two percent.
+fn exceeds(lost: u64, sent: u64, share: u64, mtu: u64) -> bool {
+    let deviation = (share / mtu).isqrt() * mtu;
+    lost > share + 2 * deviation + sent / 50
 }
 
 #[cfg(test)]
