@@ -72,7 +72,7 @@ impl Bbr {
         }
     }
 
-    /// Start-up ends when a round trip with a queue lost too much, or any more than a line does.
+    /// Start-up ends when a round trip with a queue lost too much.
     fn leave_startup_on_loss(&mut self, ack: &AckSample) {
         let RoundTally { delivered, lost, marked, .. } = self.last;
         let (lost, sent) = (lost + marked, delivered + lost);
@@ -82,7 +82,7 @@ impl Bbr {
             .zip(self.min_rtt)
             .is_some_and(|(mean, least)| mean > least + least.ratio(1, 20) + super::NOISE);
         if self.round_began
-            && (queue || LineLoss::is_policed(lost, sent, self.mtu))
+            && queue
             && lost >= 6 * self.mtu
             && self.line_loss.is_exceeded(lost, sent, self.mtu)
         {
