@@ -117,16 +117,18 @@ fn pa_1_hosts_that_run_late_are_no_queue() {
 /// A relay that passes on two megabytes a second, a quarter of a second of them at once.
 const RELAY: Policer = Policer { rate: 2_000_000, burst: 512 * 1_024 };
 
+/// Milliseconds, and how many are sent at most for ten thousand; at 100 ms start-up alone,
+/// which sees the burst, sends a quarter more.
+const THROUGH: [(u64, u64); 4] = [(1, 12_200), (5, 12_200), (20, 11_200), (100, 12_800)];
+
 #[test]
 fn pa_1_what_a_relay_drops_is_too_much_though_nothing_waits() {
-    let measured = [1, 5, 20, 100].map(|trip| {
+    for (trip, most) in THROUGH {
         let line = LineWorld::new(100, trip, 100).lasting(3, 23).through(RELAY);
         let report = line.run();
-        (trip, report.goodput() / 8, report.flows[0].effort())
-    });
-    for (trip, rate, effort) in measured {
-        assert!(rate * 100 >= RELAY.rate * 80, "{trip} ms: {rate} bytes a second");
-        assert!(effort <= 12_400, "{trip} ms: {effort} for ten thousand");
+        let (rate, effort) = (report.goodput() / 8, report.flows[0].effort());
+        assert!(rate * 100 >= RELAY.rate * 95, "{trip} ms: {rate} bytes a second");
+        assert!(effort <= most, "{trip} ms: {effort} for ten thousand");
     }
 }
 
