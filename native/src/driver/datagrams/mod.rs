@@ -224,6 +224,11 @@ impl Messaging {
     /// datagram that came while the turn was under way, but carried the time at which the
     /// turn began, would make the round trip shorter than the path's.
     fn arrive(&mut self, mut trains: Vec<Train>, node: &mut Loop) {
+        let too_large = self.socket.take_too_large();
+        if trains.is_empty() && too_large.is_empty() {
+            self.trains = trains;
+            return;
+        }
         let now = self.tick(node);
         let full = self.shared.book().waiting.len() >= self.shared.backlog;
         for train in trains.drain(..) {
@@ -249,7 +254,7 @@ impl Messaging {
                 node.feed(now, Input::Messages(MessageInput::Path(marked)));
             }
         }
-        for (to, bytes) in self.socket.take_too_large() {
+        for (to, bytes) in too_large {
             node.feed(now, Input::Messages(MessageInput::Path(PathNews::TooLarge { to, bytes })));
         }
         self.trains = trains;
