@@ -16,6 +16,7 @@ pub struct Policer {
 /// What may pass now.
 #[derive(Debug, Clone)]
 pub(super) struct PolicerState {
+    policer: Policer,
     /// In millionths of a byte.
     left: u128,
     since: Instant,
@@ -23,15 +24,16 @@ pub(super) struct PolicerState {
 
 impl PolicerState {
     pub(super) fn new(policer: Policer, begin: Instant) -> Self {
-        Self { left: u128::from(policer.burst) * 1_000_000, since: begin }
+        Self { policer, left: u128::from(policer.burst) * 1_000_000, since: begin }
     }
 
     /// True when so many bytes pass.
-    pub(super) fn pass(&mut self, policer: Policer, now: Instant, bytes: u32) -> bool {
-        let more = u128::from(now.since(self.since).as_micros()) * u128::from(policer.rate);
+    pub(super) fn pass(&mut self, now: Instant, bytes: u32) -> bool {
+        let Policer { rate, burst } = self.policer;
+        let more = u128::from(now.since(self.since).as_micros()) * u128::from(rate);
         let bytes = u128::from(bytes) * 1_000_000;
         self.since = now;
-        self.left = (self.left + more).min(u128::from(policer.burst) * 1_000_000);
+        self.left = (self.left + more).min(u128::from(burst) * 1_000_000);
         let passes = bytes <= self.left;
         self.left -= if passes { bytes } else { 0 };
         passes

@@ -145,8 +145,7 @@ impl<'a> Line<'a> {
     /// When the node that this is for runs again, if it does not run now.
     fn stalled(&mut self, due: &Due) -> Option<Instant> {
         let (Due::Arrive(number, ..) | Due::Wake(number)) = due else { return None };
-        let now = self.now;
-        self.stalls[*number as usize].end(now)
+        self.stalls[*number as usize].end(self.now)
     }
 
     fn begin(&mut self, index: u32) {
@@ -195,9 +194,7 @@ impl<'a> Line<'a> {
         let mut marked = false;
         let fate = if is_sender(from) {
             flow.sent += 1;
-            if let Some((state, policer)) = self.policer.as_mut().zip(plan.policer)
-                && !state.pass(policer, *now, bytes)
-            {
+            if self.policer.as_mut().is_some_and(|policer| !policer.pass(*now, bytes)) {
                 return;
             }
             let waits = there.waits(*now).as_micros();
