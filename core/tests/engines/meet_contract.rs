@@ -41,6 +41,11 @@ fn nonce() -> impl Strategy<Value = u64> {
     prop_oneof![prop::sample::select(drawn), 0..3_u64]
 }
 
+fn refusal() -> impl Strategy<Value = MeetRefusal> {
+    let kinds = [MeetRefusal::Full, MeetRefusal::Gone, MeetRefusal::Closing];
+    prop::sample::select(kinds.to_vec())
+}
+
 fn packet() -> impl Strategy<Value = MeetPacket> {
     let meeting = (0..3_u8).prop_map(|n| MeetingId([n; 16]));
     let step = prop::sample::select(vec![
@@ -72,7 +77,7 @@ fn packet() -> impl Strategy<Value = MeetPacket> {
         (nonce(), side()).prop_map(|(nonce, side)| {
             MeetPacket::Leave { nonce, meeting: MeetingId([0; 16]), side }
         }),
-        nonce().prop_map(|nonce| MeetPacket::Refused { nonce, why: MeetRefusal::Full }),
+        (nonce(), refusal()).prop_map(|(nonce, why)| MeetPacket::Refused { nonce, why }),
         (step, side(), nonce()).prop_map(|(step, side, nonce)| {
             MeetPacket::Knock(Knock::signed(KEY, side, step, nonce))
         }),

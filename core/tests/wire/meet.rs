@@ -68,6 +68,7 @@ fn all() -> Vec<MeetPacket> {
         MeetPacket::Leave { nonce: 7, meeting: MEETING, side: MeetSide::Listener },
         MeetPacket::Elsewhere { nonce: 7, cookie: 8 },
         MeetPacket::Refused { nonce: 7, why: MeetRefusal::Taken },
+        MeetPacket::Refused { nonce: 7, why: MeetRefusal::Closing },
         MeetPacket::Knock(knock),
     ]
 }
@@ -78,6 +79,7 @@ fn the_examples_of_the_document_are_what_is_written_and_read() {
         ("cookie", MeetPacket::Cookie { nonce: 7, cookie: 9, seen: at("203.0.113.5:40000") }),
         ("waiting", MeetPacket::Waiting { nonce: 7 }),
         ("refused", MeetPacket::Refused { nonce: 7, why: MeetRefusal::Taken }),
+        ("gone", MeetPacket::Refused { nonce: 7, why: MeetRefusal::Gone }),
     ];
     for (name, packet) in shown {
         assert_eq!(packet.encode(), example(name), "{name}");

@@ -66,6 +66,8 @@ impl MeetPacket {
                     MeetRefusal::Full => 0,
                     MeetRefusal::TooMany => 1,
                     MeetRefusal::Taken => 2,
+                    MeetRefusal::Gone => 3,
+                    MeetRefusal::Closing => 4,
                 });
             }
             Self::Knock(Knock { step: which, side: from, nonce, tag }) => {

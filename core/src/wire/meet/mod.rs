@@ -89,7 +89,7 @@ pub enum MeetPacket {
         /// Its seat there.
         side: MeetSide,
     },
-    /// A registration is refused.
+    /// A registration is refused, or a meeting ends.
     Refused {
         /// The number of the registration.
         nonce: u64,
@@ -169,7 +169,7 @@ pub enum KnockStep {
     Agree,
 }
 
-/// Why a place refuses a registration.
+/// Why a place refuses a registration, or ends a meeting.
 #[derive(
     Debug,
     Clone,
@@ -194,6 +194,12 @@ pub enum MeetRefusal {
     /// Another visitor has this seat.
     #[error("another visitor has this side of the meeting")]
     Taken,
+    /// The other side of a relayed meeting has left, or is silent.
+    #[error("the other side of the meeting has left")]
+    Gone,
+    /// The place ends: it passes nothing on any more.
+    #[error("the meeting place ends")]
+    Closing,
 }
 
 impl MeetSide {

@@ -181,6 +181,8 @@ impl<'a> MeetReader<'a> {
             0 => Ok(MeetRefusal::Full),
             1 => Ok(MeetRefusal::TooMany),
             2 => Ok(MeetRefusal::Taken),
+            3 => Ok(MeetRefusal::Gone),
+            4 => Ok(MeetRefusal::Closing),
             _ => Err(MeetPacketError::Value),
         }
     }

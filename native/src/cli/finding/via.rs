@@ -431,6 +431,14 @@ pub(crate) fn unmet(name: &str, why: MeetFailure) -> Failure {
             failure(format!("at {name} another has this side of the meeting already"))
                 .next("take another code, or wait a minute if it was you")
         }
+        MeetFailure::Refused { refusal: MeetRefusal::Gone } => {
+            failure(format!("the other side has left the meeting at {name}, or is silent"))
+                .next("start the other side again, then this one")
+        }
+        MeetFailure::Refused { refusal: MeetRefusal::Closing } => {
+            failure(format!("the meeting place {name} is being shut down"))
+                .next("try again when it runs, or use another place")
+        }
         MeetFailure::Refused { refusal } => {
             failure(format!("{name} refuses: {refusal}")).next("wait a minute, and try again")
         }
@@ -486,6 +494,8 @@ mod tests {
             MeetFailure::Silent,
             MeetFailure::Refused { refusal: MeetRefusal::Taken },
             MeetFailure::Refused { refusal: MeetRefusal::Full },
+            MeetFailure::Refused { refusal: MeetRefusal::Gone },
+            MeetFailure::Refused { refusal: MeetRefusal::Closing },
             MeetFailure::Unreachable { ours: NatMapping::Varies, theirs: NatMapping::Same },
         ] {
             let failure = unmet("example.org", why);
