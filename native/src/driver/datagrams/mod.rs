@@ -268,7 +268,9 @@ impl Messaging {
             match one {
                 MessageEffect::Wanted(MessageOutput::Datagrams { to, segment, data }) => {
                     if self.shared.detours.has(to) {
-                        self.aside.push(Train::new(to, segment as usize, data));
+                        let train = Train::new(to, segment as usize, data);
+                        self.socket.counters.note_size(&train);
+                        self.aside.push(train);
                     } else {
                         self.socket.send(to, segment, data);
                     }

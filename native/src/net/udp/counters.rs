@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use super::Train;
+
 /// What a socket has done since it was bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct SocketCounters {
@@ -25,6 +27,14 @@ pub struct SocketCounters {
     pub send_failed: u64,
     /// Of these, datagrams larger than the path allows.
     pub too_big: u64,
-    /// The bytes of the largest datagram sent.
+    /// The bytes of the largest datagram sent, on a detour too.
     pub largest_out: u64,
+}
+
+impl SocketCounters {
+    /// Notes the size of datagrams that are sent.
+    pub(crate) fn note_size(&mut self, train: &Train) {
+        let largest = train.segment.min(train.data.len()) as u64;
+        self.largest_out = self.largest_out.max(largest);
+    }
 }

@@ -278,8 +278,7 @@ impl UdpEndpoint {
             self.counters.send_failed += train.count() as u64;
             return;
         }
-        let largest = train.segment.min(train.data.len()) as u64;
-        self.counters.largest_out = self.counters.largest_out.max(largest);
+        self.counters.note_size(&train);
         if let Some(ecn) = &mut self.ecn
             && train.may_fill_a_queue()
         {
