@@ -14,6 +14,7 @@ use std::net::{IpAddr, SocketAddr, SocketAddrV6};
 use bytes::{Buf as _, Bytes, BytesMut};
 use quinn_udp::{BATCH_SIZE, EcnCodepoint, RecvMeta, Transmit};
 use servent_core::rng::Rng;
+use servent_core::wire::meet::is_meet;
 use servent_core::wire::unicast::{begins_with_messages, begins_with_messages_again};
 use socket2::{Domain, Protocol, Socket as RawSocket, Type};
 use tokio::io::Interest;
@@ -391,8 +392,9 @@ impl UdpEndpoint {
         if self.reconnect(why) || self.choose_anew() {
             return;
         }
+        // A knock may be at an address to which this machine has no way.
         if let Some(train) = self.outward.front()
-            && !self.complained
+            && !(self.complained || is_meet(&train.data))
         {
             self.complained = true;
             let (to, bytes) = (train.peer, train.segment);
