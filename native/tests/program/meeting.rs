@@ -139,6 +139,44 @@ fn a_port_that_no_router_can_forward_is_said_in_one_sentence() {
 }
 
 #[test]
+fn a_name_that_no_place_can_have_is_refused_before_anything_is_asked() {
+    let at = Place::new();
+    at.share("song.ogg", 1_000);
+    let complain = |words: &[&str], wanted| complains(&at.run(words), 2, wanted);
+    for (name, wanted) in [
+        ("place:0", "a port is a number from 1 to 65535"),
+        ("place:99999", "a port is a number from 1 to 65535"),
+        ("http://place", "`http://place` is no meeting place"),
+        ("", "`` is no meeting place"),
+    ] {
+        complain(&["doctor", "--via", name], wanted);
+        complain(&["send", "--via", name, "shared/song.ogg"], wanted);
+        complain(&["receive", "--via", name, "--yes"], wanted);
+        complain(&["share", "shared", "--listen", "127.0.0.1:0", "--meet", name], wanted);
+    }
+    complain(&["get", &format!("meet://{CODE}@place:0/song.ogg")], "a port is a number");
+    complain(&["doctor", "--set", "via=a/b"], "`a/b` is no meeting place");
+    complain(&["send", "http://10.0.0.7", "shared/song.ogg", "--open"], "is no receiver");
+}
+
+#[test]
+fn an_address_before_the_files_is_no_file_where_the_place_finds_the_receiver() {
+    let at = Place::new();
+    std::fs::write(at.path("song.ogg"), "words").unwrap();
+    for named in ["10.0.0.7", "10.0.0.7:6348", "[::1]:6348", "::1", "host.example:6348"] {
+        for how in [&["--via", "place.example"][..], &["--lan"]] {
+            let words = [&["send"], how, &[named, "song.ogg"]].concat();
+            complains(&at.run(&words), 2, "no host is named");
+        }
+    }
+    complains(
+        &at.run(&["send", "--via", "place.example", "other.ogg"]),
+        4,
+        "cannot read other.ogg",
+    );
+}
+
+#[test]
 fn the_doctor_says_what_stands_between() {
     let at = Place::new();
     let (_place, via) = meeting_place(&at, &[]);

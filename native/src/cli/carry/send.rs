@@ -21,7 +21,7 @@ use crate::cli::Common;
 use crate::cli::amount::{rate, some};
 use crate::cli::finding::dial::{bind_for, resolve};
 use crate::cli::finding::near;
-use crate::cli::finding::via::{FoundPeer, ViaArgs, ViaPlace, bind_any, leave, split};
+use crate::cli::finding::via::{FoundPeer, ViaArgs, ViaPlace, bind_any, check_files, leave, split};
 use crate::cli::start::{address, runtime};
 use crate::config::units;
 use crate::exit::{Exit, Failure};
@@ -103,6 +103,9 @@ pub(crate) fn run(common: &Common, arguments: &SendArgs) -> Result<(), Failure> 
     let host = arguments.host.as_ref().filter(|_| via.is_some() || arguments.via.lan);
     let files: Vec<PathBuf> =
         host.map(PathBuf::from).into_iter().chain(arguments.files.iter().cloned()).collect();
+    if host.is_some() {
+        check_files(&files, via.as_deref())?;
+    }
     let offer = offer(&files, &reporter)?;
     let runtime = runtime()?;
     let done = runtime.block_on(async {

@@ -20,7 +20,7 @@ use tokio::sync::{Semaphore, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::via::{FoundPeer, ViaPlace, addresses, bind_any, leave, split};
+use super::via::{FoundPeer, ViaPlace, addresses, bind_any, check_place, leave, split};
 use crate::cli::carry::code;
 use crate::cli::serve::share::told;
 use crate::config::Settings;
@@ -47,10 +47,11 @@ const GOODBYE: Duration = Duration::from_secs(2);
 
 /// Refuses what cannot be: a caller of a meeting speaks no TLS.
 pub(crate) fn check(settings: &Settings, tls: bool) -> Result<(), Failure> {
-    match settings.meet {
+    match &settings.meet {
         Some(_) if tls => Err(Failure::usage("a meeting place is not for what is shared by https")
             .next("leave one of --meet and --tls out: with --meet everything is encrypted, too")),
-        _ => Ok(()),
+        Some(place) => check_place(place),
+        None => Ok(()),
     }
 }
 

@@ -24,10 +24,31 @@ pub(crate) fn check_port(host: &str) -> Result<(), Failure> {
     Ok(())
 }
 
+/// An error for what names no host, whatever the network is like: an address of a page,
+/// a path, or nothing. `what` stands for the host in the sentence.
+pub(crate) fn check_host(name: &str, what: &str) -> Result<(), Failure> {
+    check_port(name)?;
+    let (host, _) = match name.parse::<Ipv6Addr>() {
+        Ok(_) => (name, PORT),
+        Err(_) => host_and_port(name, PORT),
+    };
+    let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+    let (address, _zone) = bare.split_once('%').unwrap_or((bare, ""));
+    let colons = bare.contains(':') && address.parse::<Ipv6Addr>().is_err();
+    let foreign = |c: char| c.is_whitespace() || c.is_control() || "/\\@?#[]".contains(c);
+    if bare.is_empty() || colons || bare.contains(foreign) {
+        return Err(Failure::usage(format!("`{}` is no {what}", name.escape_debug())).next(
+            "give a host, and a port if it is not the usual one: place.example.org, \
+             192.0.2.1:7000 or [2001:db8::1]:7000",
+        ));
+    }
+    Ok(())
+}
+
 /// The address to talk to: the only one of a name, or the first that answers. If
 /// none does, the first: what is wrong with it shows when it is used.
 pub(crate) async fn resolve(to: &str, options: &EndpointOptions) -> Result<SocketAddr, Failure> {
-    check_port(to)?;
+    check_host(to, "receiver")?;
     let (host, port) = match to.parse::<Ipv6Addr>() {
         Ok(_) => (to, PORT),
         Err(_) => host_and_port(to, PORT),
@@ -81,6 +102,19 @@ mod tests {
         }
         for wrong in ["h:0", "h:65536", "10.0.0.7:99999", "[::1]:0"] {
             assert_eq!(check_port(wrong).unwrap_err().exit, Exit::Usage, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn what_names_no_host_is_told_before_it_is_looked_for() {
+        let right = ["h", "place.example.org:6349", "192.0.2.1", "::1", "[::1]", "[::1]:6349"];
+        for right in right.into_iter().chain(["fe80::1%eth0", "[fe80::1%25eth0]:7", "bücher.de"]) {
+            assert!(check_host(right, "place").is_ok(), "{right}");
+        }
+        let wrong = ["", " ", "http://place", "place/room", "me@place", "[::1", "a:b:c", "h:x"];
+        for wrong in wrong.into_iter().chain(["h:", ":6349", "h:0", "h:99999", "a b", "h\n"]) {
+            let failure = check_host(wrong, "place").unwrap_err();
+            assert_eq!(failure.exit, Exit::Usage, "{wrong}");
         }
     }
 }

@@ -9,4 +9,5 @@ pub(super) mod map_port;
 pub(super) mod mdns;
 pub(super) mod meet;
 pub(super) mod near;
+mod no_path;
 pub(super) mod via;

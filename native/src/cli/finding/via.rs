@@ -1,13 +1,14 @@
 //! Finding the other side through a meeting place, for two who cannot reach each
 //! other (`--via`).
 
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
 use serde_json::json;
-use servent::driver::host_and_port;
+use servent::driver::{has_port, host_and_port};
 use servent::resolve_host;
 use servent::transfer::TransferCode;
 use servent::unicast::{Endpoint, EndpointOptions, MEET_PORT, MeetNews, MeetingSecret};
@@ -15,7 +16,9 @@ use servent_core::meet::{self, MeetFailure, MeetRefusal, MeetSide, NatMapping};
 use servent_core::node::MeetAnswer;
 use tokio::time::{Instant, sleep, sleep_until};
 
+use super::dial::check_host;
 use super::map_port::VisitPort;
+use super::no_path::no_path;
 use crate::cli::Common;
 use crate::cli::carry::relayed::RelayedPeer;
 use crate::cli::carry::unicast::bind;
@@ -59,10 +62,13 @@ impl ViaArgs {
                 return Err(Failure::usage("--map-port is for two who meet")
                     .next("name a meeting place: --via HOST"));
             }
+            if let Some(via) = &self.via {
+                check_place(via)?;
+            }
             return Ok(self.via.clone());
         }
         match common.builder()?.finish()?.settings.via {
-            Some(via) => Ok(Some(via)),
+            Some(via) => check_place(&via).map(|()| Some(via)),
             None => Err(Failure::usage("--meet needs the setting `via`, and there is none")
                 .next("name the place with --via HOST, or in the configuration: via = \"HOST\"")),
         }
@@ -125,6 +131,11 @@ pub(crate) fn split(code: &TransferCode) -> Result<(MeetingSecret, TransferCode)
         ));
     };
     Ok((MeetingSecret::from_words(&meeting), rest))
+}
+
+/// Refuses what can be the name of no place. Nothing is asked for, or made ready, before.
+pub(crate) fn check_place(name: &str) -> Result<(), Failure> {
+    check_host(name, "meeting place")
 }
 
 /// The addresses of a place.
@@ -442,16 +453,24 @@ pub(crate) fn unmet(name: &str, why: MeetFailure) -> Failure {
         MeetFailure::Refused { refusal } => {
             failure(format!("{name} refuses: {refusal}")).next("wait a minute, and try again")
         }
-        MeetFailure::Unreachable { ours, theirs } => failure(format!(
-            "there is no direct path: this side is {}, the other side is {}",
-            router(ours),
-            router(theirs)
-        ))
-        .next(
-            "a meeting place that relays would help (servent meet --relay 2M), or --map-port on \
-             one side, which asks the router there to let the other in",
-        ),
+        MeetFailure::Unreachable { ours, theirs } => no_path(ours, theirs),
     }
+}
+
+/// A hint when what stands before the files is where a receiver would be: the place
+/// finds the receiver.
+pub(crate) fn check_files(files: &[PathBuf], via: Option<&str>) -> Result<(), Failure> {
+    let [first, ..] = files else { return Ok(()) };
+    let named = first.to_string_lossy();
+    let (host, _) = host_and_port(&named, MEET_PORT);
+    let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+    let is_host = bare.parse::<IpAddr>().is_ok() || has_port(&named);
+    if !is_host || first.exists() {
+        return Ok(());
+    }
+    let how = via.map_or_else(|| "--lan".to_owned(), |via| format!("--via {via}"));
+    Err(Failure::usage(format!("with {how} no host is named: it finds the receiver by the code"))
+        .next(format!("leave {named} out: servent send {how} FILE; or send to it without {how}")))
 }
 
 /// That no place answers, and what would help; `more` is said after it.

@@ -18,7 +18,7 @@ use tokio::task::AbortHandle;
 
 use crate::cli::carry::code;
 use crate::cli::finding::anywhere::SCHEME;
-use crate::cli::finding::via::{FoundPeer, ViaPlace, bind_any, leave, split};
+use crate::cli::finding::via::{FoundPeer, ViaPlace, bind_any, check_place, leave, split};
 use crate::exit::{Exit, Failure};
 use crate::progress::{Reporter, Voice};
 
@@ -86,6 +86,7 @@ fn parse(rest: &str) -> Result<(MeetLink, &str), Failure> {
     if place.is_empty() {
         return Err(Failure::usage("the link names no meeting place"));
     }
+    check_place(place)?;
     Ok((MeetLink { place: place.to_owned(), code }, if path.is_empty() { "/" } else { path }))
 }
 
