@@ -29,6 +29,7 @@ mod endpoint;
 mod error;
 mod filtering;
 mod options;
+mod path_size;
 mod spread;
 mod visit;
 
@@ -39,6 +40,7 @@ pub use self::endpoint::{Connection, Endpoint, SendProgress};
 pub use self::error::{BindError, ConnectError, SendError};
 pub use self::filtering::{NatFiltering, filtering};
 pub use self::options::EndpointOptions;
+pub use self::path_size::largest_to_place;
 pub use self::visit::{MEET_PORT, MeetNews, MeetingSecret};
 pub use crate::driver::datagrams::{EndpointCounters, LARGEST, Lost, Undelivered, searching};
 pub use crate::net::udp::{LossRate, NoLoss, SocketCounters};

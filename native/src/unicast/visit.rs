@@ -148,8 +148,9 @@ impl Endpoint {
         outside.into_iter().chain(self.own_addresses(places)).take(LOCAL).collect()
     }
 
-    /// Our own addresses, as the other side may reach them (PA-11).
-    fn own_addresses(&self, places: &[SocketAddr]) -> Vec<SocketAddr> {
+    /// Our own addresses, as the other side of a meeting there may reach them (PA-11).
+    #[must_use]
+    pub fn own_addresses(&self, places: &[SocketAddr]) -> Vec<SocketAddr> {
         let at = self.local_addr();
         if !at.ip().is_unspecified() {
             return vec![canonical(at)];

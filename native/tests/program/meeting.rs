@@ -184,6 +184,8 @@ fn the_doctor_says_what_stands_between() {
     let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(told["ipv4"]["mapping"], "none", "{told}");
     assert_eq!(told["ipv4"]["filtering"], "address_dependent", "{told}");
+    assert_eq!(told["ipv4"]["largest"], 8_952, "loopback carries the largest: {told}");
+    assert!(told["ipv4"]["own"].is_array(), "{told}");
     assert!(told["ipv6"].is_null(), "{told}");
     let set = format!("via={via}");
     let output = at.run(&["doctor", "--set", &set]);

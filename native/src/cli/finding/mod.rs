@@ -2,6 +2,7 @@
 //! addresses; and what this network lets through.
 
 pub(super) mod anywhere;
+mod diagnosis;
 pub(super) mod dial;
 pub(super) mod doctor;
 pub(super) mod lan;
