@@ -25,3 +25,20 @@ export const measure = (page) => page.evaluate((picture) => {
 
 /** Parts that lie over each other by more than a line. @param {{name: string, at: any}[]} parts */
 export const overlaps = (parts) => parts.flatMap(({ name, at: a }, i) => parts.slice(i + 1).filter(({ at: b }) => a && b && a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1).map((other) => `${name} and ${other.name}`));
+
+/**
+ * What the heads of pictures say and cannot be read: it lies over other words, or leaves its
+ * head for that of the picture beside it.
+ * @param {import('puppeteer-core').Page} page
+ */
+export const hiddenWords = (page) => page.evaluate(() => [...document.querySelectorAll('.unicast-head, .swarm-head')].filter((n) => n.checkVisibility()).flatMap((head) => {
+  const room = head.getBoundingClientRect();
+  const words = [...head.querySelectorAll('h2, dt, dd, .numbers, .end b')].filter((n) => n.checkVisibility() && n.textContent).map((n) => {
+    const range = document.createRange();
+    range.selectNodeContents(n);
+    return { text: n.textContent ?? '', at: range.getBoundingClientRect() };
+  });
+  const out = words.filter(({ at }) => at.left < room.left - 1 || at.right > room.right + 1).map(({ text }) => `${text} leaves its head`);
+  const over = words.flatMap(({ text, at: a }, i) => words.slice(i + 1).filter(({ at: b }) => a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 3 && b.top < a.bottom - 3).map((other) => `${text} and ${other.text}`));
+  return [...out, ...over];
+}));

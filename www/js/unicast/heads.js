@@ -11,6 +11,9 @@ import { t } from '#lab/strings.js';
 /** Cells of the window that are shown. */
 const CELLS = 40;
 
+/** What one of two pictures is called. @param {import('./run.js').UnicastRun} run */
+export const titleOf = (run) => run.side || run.way || t(`profile.${run.profile}`);
+
 export class Head {
   /** @param {Session} session @param {(node: number) => void} select */
   constructor(session, select) {
@@ -23,7 +26,7 @@ export class Head {
   /** @param {Lane} lane @param {number|null} selected a node @param {boolean} only the one unicast there is */
   update(lane, selected, only) {
     const { run } = lane;
-    setText(this.title, run.side || run.way || t(`profile.${run.profile}`));
+    setText(this.title, titleOf(run));
     setAttr(this.title, 'title', t(`profile.${run.profile}.long`));
     setAttr(this.node, 'data-only', only ? '' : null);
     setAttr(this.node, 'data-side', run.side ? '' : null);
@@ -31,6 +34,9 @@ export class Head {
     lane.ends().forEach((id, i) => this.ends[i].update(run, id, i === 0 ? 'sender' : 'receiver', selected === id));
   }
 }
+
+/** A figure and its name stay on one line: it breaks behind a dot. @param {string} text */
+const unbroken = (text) => text.replaceAll(/(?<!·) (?!·)/g, '\u00a0').replaceAll(' ·', '\u00a0·');
 
 /** One end of the unicast: a button that selects the node. */
 class End {
@@ -60,8 +66,8 @@ class End {
     // Of an end that was not recorded it is not known how it stood.
     if (run.recorded && !run.recorded.has(id)) setText(this.numbers, '');
     else if (!half) setText(this.numbers, t('end.none'));
-    else if ('ha' in half) setText(this.numbers, t('end.sender.of', { ha: count(half.ha), hs: count(half.hs), rest: half.last - half.hs }));
-    else setText(this.numbers, t('end.receiver.of', { next: count(half.next), newest: count(half.newest), missing: half.missing_count }));
+    else if ('ha' in half) setText(this.numbers, unbroken(t('end.sender.of', { ha: count(half.ha), hs: count(half.hs), rest: half.last - half.hs })));
+    else setText(this.numbers, unbroken(t('end.receiver.of', { next: count(half.next), newest: count(half.newest), missing: half.missing_count })));
     this.#window(half && 'window' in half ? half.window : null);
   }
 

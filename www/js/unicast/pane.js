@@ -4,7 +4,7 @@ import { openMenu } from '#lab/panels/menu.js';
 import { t } from '#lab/strings.js';
 import { backdrop } from '#lab/ladder/backdrop.js';
 import { LadderPane } from '#lab/ladder/pane.js';
-import { Head } from '#lab/unicast/heads.js';
+import { Head, titleOf } from '#lab/unicast/heads.js';
 import { Lane } from '#lab/unicast/lane.js';
 import { palette } from '#lab/unicast/look.js';
 import { gesturesOf, selectionOf } from '#lab/unicast/gestures.js';
@@ -120,7 +120,7 @@ export class UnicastPane extends LadderPane {
     });
     this.tabs.hidden = both.length === this.lanes.length;
     [...this.tabs.children].forEach((tab, i) => {
-      setText(tab, this.lanes[i] ? this.lanes[i].run.side || t(`profile.${this.lanes[i].run.profile}`) : '');
+      setText(tab, this.lanes[i] ? titleOf(this.lanes[i].run) : '');
       setAttr(tab, 'aria-pressed', String(i === this.shown));
     });
     const lane = this.#current();

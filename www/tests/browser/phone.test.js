@@ -97,6 +97,15 @@ for (const name of BROWSERS) {
       }
     });
 
+    test('of two pictures each has a name of its own', async () => {
+      for (const [, hash] of [...VIEWS.filter(([view]) => view === 'swarm'), ['unicast', '#1/unicast?p=lose-middle'], ['congestion', '#1/unicast?p=fill-the-queue']]) {
+        const { page } = await open(started, hash, { width: 390, height: 844 });
+        const tabs = await page.$$eval(':is(.unicast-tabs, .swarm-tabs) > button', (all) => all.filter((n) => n.checkVisibility()).map((n) => n.textContent ?? ''));
+        assert.equal(new Set(tabs).size, 2, `${hash}: ${tabs}`);
+        await page.close();
+      }
+    });
+
     test('a lesson leaves room for the picture that it is about, on the smallest screen too', async () => {
       for (const [lesson, picture] of [['cut-the-wire', '.lanes'], ['flood', '.routing-stage'], ['lose-the-middle', '.unicast-body'], ['free-piece', '.swarm-body']]) {
         const { page } = await open(started, `#1/queue?les=${lesson}/1`, SMALL);

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { BROWSERS, frame, open, start } from '../browser.js';
-import { measure, overlaps } from '../layout.js';
+import { hiddenWords, measure, overlaps } from '../layout.js';
 
 /** Width and height of the screens that people sit before; 640 × 400 is a laptop at twice the size. @type {[number, number][]} */
 const SIZES = [[320, 640], [375, 812], [640, 400], [768, 1024], [1024, 768], [1280, 800], [1920, 1080]];
@@ -62,6 +62,24 @@ for (const name of BROWSERS) {
         });
       }
     }
+
+    test('what two pictures beside each other say can be read', async () => {
+      const wrong = [];
+      for (const story of ['unicast?p=lose-middle&t=400', 'unicast?p=fill-the-queue&t=600', 'swarm?p=two-for-one&t=5000']) {
+        const { page } = await open(started, `#1/${story}`);
+        for (const [width, height] of [[1024, 768], [1280, 800], [1920, 1080]]) {
+          await page.setViewport({ width, height });
+          for (const projector of [false, true]) {
+            await page.evaluate((on) => document.documentElement.toggleAttribute('data-projector', on), projector);
+            await frame(page);
+            const words = await hiddenWords(page);
+            wrong.push(...words.map((one) => `${story} at ${width} × ${height}${projector ? ' with a projector' : ''}: ${one}`));
+          }
+        }
+        await page.close();
+      }
+      assert.deepEqual(wrong, []);
+    });
 
     test('a lesson on a projector can be read and played', async () => {
       for (const [width, height] of [[1280, 800], [1024, 768]]) {
