@@ -32,8 +32,14 @@ pub struct Config {
     pub introductions: u32,
     /// The time between two of them.
     pub introduce_again: Duration,
-    /// How long a relayed meeting may be silent until it is forgotten.
+    /// How long a side of a relayed meeting may be silent until that is forgotten.
     pub relay_silence: Duration,
+    /// The same while the other side goes on sending: longer than a line may fail and a
+    /// connection go on.
+    pub relay_unanswered: Duration,
+    /// How long what a side has sent last is passed on after it has left; then the other
+    /// side is told.
+    pub relay_farewell: Duration,
     /// When a visitor repeats what was not answered; it doubles each time.
     pub ask_again: Duration,
     /// How long a place may be silent until a visitor gives it up.
@@ -76,6 +82,8 @@ impl Default for Config {
             introductions: 4,
             introduce_again: Duration::from_millis(200),
             relay_silence: Duration::from_secs(300),
+            relay_unanswered: Duration::from_secs(75),
+            relay_farewell: Duration::from_secs(1),
             ask_again: Duration::from_millis(200),
             place_silence: Duration::from_secs(4),
             keep_seat: Duration::from_secs(5),

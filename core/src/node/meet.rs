@@ -191,15 +191,19 @@ impl Service for Meetings {
     fn read(&mut self, _: &mut NodeCx<'_>, _: ConnId) {}
 
     fn command(&mut self, cx: &mut NodeCx<'_>, command: MeetCommand) {
-        let mut visit = |input| self.visitor.handle(cx.now, input, &mut self.visit_fx);
-        match command {
+        let mut visit = |input| {
+            self.visitor.handle(cx.now, input, &mut self.visit_fx);
+            None
+        };
+        let to_place = match command {
             MeetCommand::Visit(it) => visit(VisitInput::Begin(it)),
             MeetCommand::End => visit(VisitInput::End),
-            MeetCommand::Greet { to, nonce } => {
-                if let Some(place) = &mut self.place {
-                    place.handle(cx.now, PlaceInput::Greet { to, nonce }, &mut self.place_fx);
-                }
-            }
+            MeetCommand::Greet { to, nonce } => Some(PlaceInput::Greet { to, nonce }),
+            MeetCommand::Lost { at } => Some(PlaceInput::Lost { at }),
+            MeetCommand::Close => Some(PlaceInput::Close),
+        };
+        if let Some((place, input)) = self.place.as_mut().zip(to_place) {
+            place.handle(cx.now, input, &mut self.place_fx);
         }
         self.carry_out(cx, None);
     }

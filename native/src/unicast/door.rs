@@ -10,7 +10,7 @@ use std::time::Duration;
 use futures::{SinkExt as _, StreamExt as _};
 use servent_core::address::owner;
 use servent_core::meet::door_address;
-use servent_core::node::MeetAnswer;
+use servent_core::node::{MeetAnswer, MeetCommand, NodeCommand};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{sleep, timeout};
 use tokio_tungstenite::tungstenite::Message;
@@ -19,6 +19,7 @@ use tokio_tungstenite::{WebSocketStream, accept_async_with_config, client_async_
 
 use super::visit::MeetNews;
 use super::{Endpoint, LARGEST};
+use crate::driver::Handle;
 use crate::driver::datagrams::{Detour, SharedEndpoint};
 use crate::net::udp::canonical;
 
@@ -53,7 +54,7 @@ impl Endpoint {
         listener: TcpListener,
         limits: DoorLimits,
     ) -> impl Future<Output = ()> + Send + use<> {
-        let shared = Arc::clone(&self.shared);
+        let (shared, servent) = (Arc::clone(&self.shared), self.servent().clone());
         async move {
             let inside = Arc::new(DoorCount { limits, visitors: Mutex::default() });
             loop {
@@ -62,9 +63,9 @@ impl Endpoint {
                     continue;
                 };
                 let Some(seat) = DoorSeat::take(&inside, peer) else { continue };
-                let shared = Arc::clone(&shared);
+                let (shared, servent) = (Arc::clone(&shared), servent.clone());
                 tokio::spawn(async move {
-                    if let Err(why) = let_in(&shared, tcp, canonical(peer)).await {
+                    if let Err(why) = let_in((&shared, &servent), tcp, canonical(peer)).await {
                         tracing::debug!(%peer, %why, "the door");
                     }
                     drop(seat);
@@ -129,14 +130,22 @@ async fn go_in(place: SocketAddr) -> io::Result<WebSocketStream<TcpStream>> {
     opened.await.map(|(socket, _)| socket).map_err(io::Error::other)
 }
 
-async fn let_in(shared: &Arc<SharedEndpoint>, tcp: TcpStream, peer: SocketAddr) -> io::Result<()> {
+async fn let_in(
+    (shared, servent): (&Arc<SharedEndpoint>, &Handle),
+    tcp: TcpStream,
+    peer: SocketAddr,
+) -> io::Result<()> {
     tcp.set_nodelay(true)?;
     let opened = timeout(OPENING, accept_async_with_config(tcp, Some(messages())));
     let socket = opened.await?.map_err(io::Error::other)?;
-    let Some(detour) = Detour::open(shared, door_address(peer)) else {
+    let at = door_address(peer);
+    let Some(detour) = Detour::open(shared, at) else {
         return Err(io::ErrorKind::AddrInUse.into());
     };
-    pump(socket, detour).await
+    let ended = pump(socket, detour).await;
+    // Its seat and its meeting end with it: the other side need not wait.
+    let _ = servent.command(NodeCommand::Meet(MeetCommand::Lost { at })).await; // It may have ended.
+    ended
 }
 
 /// Moves datagrams both ways until one side ends.

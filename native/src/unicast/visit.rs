@@ -136,6 +136,14 @@ impl Endpoint {
         }
     }
 
+    /// As a place: tells all that are here that it ends.
+    ///
+    /// # Errors
+    /// The endpoint has ended.
+    pub async fn close_place(&self) -> Result<(), RunError> {
+        self.servent().command(NodeCommand::Meet(MeetCommand::Close)).await
+    }
+
     /// Says where a router forwards what comes from outside to us: the other side of a
     /// visit that begins from now on is told (PA-11).
     pub fn set_outside(&self, outside: Option<SocketAddr>) {

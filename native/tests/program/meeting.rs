@@ -106,6 +106,19 @@ fn a_seat_at_the_place_is_free_again_when_its_program_was_stopped() {
 }
 
 #[test]
+fn one_that_waits_is_told_that_the_place_ends() {
+    let at = Place::new();
+    let (place, via) = meeting_place(&at, &[]);
+    let receive = ["receive", "--via", &via, "--listen", "127.0.0.1:0", "-o", "in", "--json"];
+    let mut receiver = with_code(&at, &receive, CODE);
+    receiver.event("at_place");
+    place.signal("TERM");
+    let told = receiver.event("unmet");
+    assert!(told["why"].as_str().unwrap().contains("is being shut down"), "{told}");
+    assert_eq!(place.end().code(), Some(0));
+}
+
+#[test]
 fn a_link_with_a_wrong_code_is_named_within_seconds() {
     let at = Place::new();
     let (_place, via) = meeting_place(&at, &[]);

@@ -9,7 +9,7 @@ use core::net::{IpAddr, SocketAddr};
 
 use serde::Serialize;
 
-use self::relay::Relays;
+use self::relay::{RelayedVisitor, Relays};
 use self::seats::{Meeting, MeetingSeat, SeatOwners};
 use super::{Config, Event};
 use crate::engine::{Engine, Fx, FxOf, earlier};
@@ -31,6 +31,10 @@ pub enum PlaceInput {
     Foreign { from: SocketAddr, segment: u32, bytes: u32 },
     /// A visitor has asked the place's other port to be answered from this one.
     Greet { to: SocketAddr, nonce: u64 },
+    /// The visitor that came through the door has gone.
+    Lost { at: SocketAddr },
+    /// The place ends: all that are here are told, and no visitor is let in any more.
+    Close,
 }
 
 /// Something a place wants.
@@ -80,6 +84,7 @@ pub struct MeetPlace {
     owners: SeatOwners,
     relays: Relays,
     counters: PlaceCounters,
+    closed: bool,
 }
 
 impl MeetPlace {
@@ -94,6 +99,7 @@ impl MeetPlace {
             agenda: BTreeSet::new(),
             owners: SeatOwners::default(),
             counters: PlaceCounters::default(),
+            closed: false,
         }
     }
 
@@ -169,6 +175,8 @@ impl MeetPlace {
                 if seated.is_some_and(|seat| seat.nonce == nonce && seat.at == from) {
                     self.vacate(meeting, side, false, fx);
                 }
+                // Its seat may be forgotten long since, or be one of another visit.
+                self.relays.leave(now, from, nonce);
             }
             MeetPacket::Elsewhere { nonce, cookie } => {
                 if self.has_given(now, from, cookie) {
@@ -203,6 +211,7 @@ impl MeetPlace {
                 // One that starts again may have another port; no other peer takes
                 // its seat before it is forgotten.
                 Some(seat) if !seat.is_of(from) => Some(MeetRefusal::Taken),
+                _ if self.closed => Some(MeetRefusal::Closing),
                 _ => self.room_for(now, from, id, fx),
             };
             if let Some(why) = why {
@@ -296,12 +305,61 @@ impl MeetPlace {
             meeting.begin(now, &self.config);
         }
         if relays {
-            self.relays.join(now, at, other, fx);
+            self.relay(now, id, fx);
         }
+        let relays = self.relays.joins(at, other);
+        let Some(meeting) = self.meetings.get_mut(&id) else { return };
         tell(meeting, side, relays, fx);
         if new {
             tell(meeting, side.other(), relays, fx);
         }
+    }
+
+    /// Passes on what the two of a meeting send from now on. The bytes of a goodbye are
+    /// set aside for each: its seat may be forgotten when the meeting ends.
+    fn relay(&mut self, now: Instant, id: MeetingId, fx: &mut PlaceEffects) {
+        let Some(meeting) = self.meetings.get_mut(&id) else { return };
+        let pair = [MeetSide::Caller, MeetSide::Listener].map(|side| {
+            let seat = meeting.seat_mut(side)?;
+            let paid = seat.pay_goodbye();
+            Some(RelayedVisitor { at: seat.at, number: seat.nonce, paid })
+        });
+        if let [Some(one), Some(other)] = pair {
+            self.relays.join(now, [one, other], fx);
+        }
+    }
+
+    /// A visitor that is not there any more: its seat is free, and the other side is told.
+    fn lost(&mut self, at: SocketAddr, fx: &mut PlaceEffects) {
+        if let Some(id) = self.owners.meeting_at(at) {
+            for side in [MeetSide::Caller, MeetSide::Listener] {
+                let seat = self.meetings.get(&id).and_then(|meeting| meeting.seat(side));
+                if seat.is_some_and(|seat| seat.at == at) {
+                    self.vacate(id, side, false, fx);
+                }
+            }
+        }
+        self.relays.lost(at, fx);
+    }
+
+    /// Tells all that are here that the place ends.
+    fn close(&mut self, fx: &mut PlaceEffects) {
+        self.closed = true;
+        let mut told = BTreeSet::new();
+        while let Some((id, meeting)) = self.meetings.first_key_value() {
+            let id = *id;
+            let seated = [MeetSide::Caller, MeetSide::Listener]
+                .map(|side| Some((side, meeting.seat(side)?.clone())));
+            for (side, mut seat) in seated.into_iter().flatten() {
+                let packet = MeetPacket::Refused { nonce: seat.nonce, why: MeetRefusal::Closing };
+                if seat.pay_goodbye() {
+                    told.insert((seat.at, seat.nonce));
+                    fx.output(PlaceOutput::Packet { to: seat.at, packet });
+                }
+                self.vacate(id, side, false, fx);
+            }
+        }
+        self.relays.close(&told, fx);
     }
 
     /// Frees a seat, if it is taken.
@@ -339,8 +397,10 @@ impl MeetPlace {
             if seat.until <= now {
                 self.vacate(id, side, true, fx);
             } else if seat.introduce_at.is_some_and(|at| at <= now) {
+                let other = meeting.seat(side.other()).map(|other| other.at);
+                let relays = other.is_some_and(|other| self.relays.joins(seat.at, other));
                 meeting.again(now, side, &self.config);
-                tell(meeting, side, self.config.relay_rate > 0, fx);
+                tell(meeting, side, relays, fx);
             }
         }
         self.rearm(id);
@@ -373,7 +433,7 @@ impl Engine for MeetPlace {
             }
             PlaceInput::Greet { to, nonce } => self.tell_cookie(now, to, nonce, fx),
             PlaceInput::Foreign { from, segment, bytes } => {
-                let passed = self.relays.pass(now, from, (segment, bytes));
+                let passed = self.relays.pass(now, from, (segment, bytes), fx);
                 let Some((to, passed)) = passed else { return };
                 self.counters.relayed_bytes += u64::from(passed);
                 self.counters.over_rate_bytes += u64::from(bytes - passed);
@@ -381,6 +441,8 @@ impl Engine for MeetPlace {
                     fx.output(PlaceOutput::Forward { to, bytes: passed });
                 }
             }
+            PlaceInput::Lost { at } => self.lost(at, fx),
+            PlaceInput::Close => self.close(fx),
         }
     }
 
@@ -392,7 +454,7 @@ impl Engine for MeetPlace {
             }
             self.due(now, id, fx);
         }
-        self.relays.forget(now, fx);
+        self.relays.run(now, fx);
     }
 
     fn poll_timeout(&self) -> Option<(Instant, &'static str)> {

@@ -1,83 +1,203 @@
 //! Passing on what the two sides of a meeting send, unread (PA-13).
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use core::net::SocketAddr;
 
-use super::{Config, Event, PlaceEffects};
+use super::{Config, Event, PlaceEffects, PlaceOutput};
 use crate::time::{Duration, Instant};
+use crate::wire::meet::{MeetPacket, MeetRefusal};
 
 /// What the rate allows at once, as a part of a second, and at least in bytes.
 const BURST: (u64, u64) = (4, 256 * 1_024);
 
+/// A visitor that is to be relayed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct RelayedVisitor {
+    pub(super) at: SocketAddr,
+    /// The number of its registration: what it is told carries it.
+    pub(super) number: u64,
+    /// The bytes of one goodbye are set aside for it.
+    pub(super) paid: bool,
+}
+
 /// One side of a relayed meeting.
 #[derive(Debug, Clone)]
 struct RelaySide {
-    to: SocketAddr,
+    visitor: RelayedVisitor,
+    /// Bytes passed on for it.
     bytes: u64,
+    /// When it has sent something last.
     last: Instant,
+    /// The first and the last of what was sent to it since then.
+    unanswered: Option<(Instant, Instant)>,
+}
+
+impl RelaySide {
+    const fn new(now: Instant, visitor: RelayedVisitor) -> Self {
+        Self { visitor, bytes: 0, last: now, unanswered: None }
+    }
+
+    /// Something is sent to it; false when it has answered nothing of that for so long.
+    /// Two that were silent both, and speak again, begin anew.
+    fn is_sent(&mut self, now: Instant, patience: Duration) -> bool {
+        let since = match self.unanswered {
+            Some((since, last)) if now.since(last) < patience => since,
+            _ => now,
+        };
+        self.unanswered = Some((since, now));
+        now.since(since) < patience
+    }
+}
+
+/// A relayed meeting.
+#[derive(Debug, Clone)]
+struct RelayPair {
+    sides: [RelaySide; 2],
+    /// A side has left: it ends then.
+    left: Option<Instant>,
+    /// Its entry in the agenda; never later than its deadline.
+    wake: Instant,
+}
+
+impl RelayPair {
+    fn deadline(&self, config: &Config) -> Instant {
+        let [one, other] = &self.sides;
+        let silent = one.last.min(other.last) + config.relay_silence;
+        self.left.map_or(silent, |left| left.min(silent))
+    }
 }
 
 /// All relayed meetings, and the rate they share.
 #[derive(Debug, Clone)]
 pub(super) struct Relays {
-    sides: BTreeMap<SocketAddr, RelaySide>,
-    most: usize,
-    rate: u64,
-    silence: Duration,
+    config: Config,
+    /// Each side's meeting, and which of its sides it is.
+    sides: BTreeMap<SocketAddr, (u64, usize)>,
+    pairs: BTreeMap<u64, RelayPair>,
+    /// When each has to be looked at.
+    agenda: BTreeSet<(Instant, u64)>,
+    /// How many there have been.
+    joined: u64,
     /// Bytes that may be passed on now, and since when that holds.
     allowance: (u64, Instant),
-    /// When those that were silent are looked for next.
-    look: Option<Instant>,
 }
 
 impl Relays {
     pub(super) const fn new(config: &Config) -> Self {
         Self {
+            config: *config,
             sides: BTreeMap::new(),
-            most: 2 * config.meetings as usize,
-            rate: config.relay_rate,
-            silence: config.relay_silence,
+            pairs: BTreeMap::new(),
+            agenda: BTreeSet::new(),
+            joined: 0,
             allowance: (0, Instant::ZERO),
-            look: None,
         }
     }
 
     pub(super) fn pairs(&self) -> u64 {
-        self.sides.len() as u64 / 2
+        self.pairs.len() as u64
     }
 
     pub(super) fn has(&self, from: SocketAddr) -> bool {
         self.sides.contains_key(&from)
     }
 
-    /// Two visitors are one meeting from now on.
-    pub(super) fn join(
-        &mut self,
-        now: Instant,
-        one: SocketAddr,
-        other: SocketAddr,
-        fx: &mut PlaceEffects,
-    ) {
-        if one == other || self.sides.get(&one).is_some_and(|side| side.to == other) {
-            return;
-        }
-        self.part(one, fx);
-        self.part(other, fx);
-        if self.sides.len() + 2 > self.most {
-            return;
-        }
-        for (at, to) in [(one, other), (other, one)] {
-            self.sides.insert(at, RelaySide { to, bytes: 0, last: now });
-        }
-        self.look.get_or_insert(now + self.silence);
+    /// True when what one sends goes to the other.
+    pub(super) fn joins(&self, one: SocketAddr, other: SocketAddr) -> bool {
+        let pair = self.sides.get(&one).map(|(pair, _)| pair);
+        one != other && pair.is_some() && pair == self.sides.get(&other).map(|(pair, _)| pair)
     }
 
-    /// Ends the meeting of one side.
-    fn part(&mut self, at: SocketAddr, fx: &mut PlaceEffects) {
-        let Some(side) = self.sides.remove(&at) else { return };
-        fx.event(Event::RelayEnded { peer: at, bytes: side.bytes });
-        if let Some(other) = self.sides.remove(&side.to) {
-            fx.event(Event::RelayEnded { peer: side.to, bytes: other.bytes });
+    /// Two visitors are one meeting from now on.
+    pub(super) fn join(&mut self, now: Instant, pair: [RelayedVisitor; 2], fx: &mut PlaceEffects) {
+        let [one, other] = pair.map(|visitor| visitor.at);
+        if one == other {
+            return;
+        }
+        if self.joins(one, other) {
+            self.continue_with(now, pair);
+            return;
+        }
+        let stays = |number| pair.iter().any(|visitor| visitor.number == number);
+        for at in [one, other] {
+            if let Some((before, _)) = self.sides.get(&at).copied() {
+                // A side that has moved is not gone.
+                self.end(before, |side| (!stays(side.number)).then_some(MeetRefusal::Gone), fx);
+            }
+        }
+        if self.pairs.len() >= self.config.meetings as usize {
+            return;
+        }
+        let id = self.joined;
+        self.joined += 1;
+        let wake = now + self.config.relay_silence;
+        self.agenda.insert((wake, id));
+        let pair = RelayPair { sides: pair.map(|it| RelaySide::new(now, it)), left: None, wake };
+        self.sides.extend([(one, (id, 0)), (other, (id, 1))]);
+        self.pairs.insert(id, pair);
+    }
+
+    /// The same two have met again: a side that was started anew has another number.
+    fn continue_with(&mut self, now: Instant, pair: [RelayedVisitor; 2]) {
+        for visitor in pair {
+            let Some((id, which)) = self.sides.get(&visitor.at) else { continue };
+            let Some(pair) = self.pairs.get_mut(id) else { continue };
+            let side = &mut pair.sides[*which];
+            if side.visitor.number != visitor.number {
+                let bytes = side.bytes;
+                *side = RelaySide { bytes, ..RelaySide::new(now, visitor) };
+                pair.left = None;
+            }
+        }
+    }
+
+    /// A visitor leaves: what it has sent last is still passed on, then the other side is
+    /// told.
+    pub(super) fn leave(&mut self, now: Instant, from: SocketAddr, number: u64) {
+        let Some((id, which)) = self.sides.get(&from).copied() else { return };
+        let Some(pair) = self.pairs.get_mut(&id) else { return };
+        let side = &mut pair.sides[which];
+        // Its number is known to itself and to us alone.
+        if side.visitor.number == number && pair.left.is_none() {
+            side.visitor.paid = false; // It knows.
+            pair.left = Some(now + self.config.relay_farewell);
+            self.rearm(id);
+        }
+    }
+
+    /// A visitor that is not there any more.
+    pub(super) fn lost(&mut self, at: SocketAddr, fx: &mut PlaceEffects) {
+        if let Some((id, _)) = self.sides.get(&at).copied() {
+            self.end(id, |side| (side.at != at).then_some(MeetRefusal::Gone), fx);
+        }
+    }
+
+    /// The place ends: all are told but those that know already.
+    pub(super) fn close(&mut self, told: &BTreeSet<(SocketAddr, u64)>, fx: &mut PlaceEffects) {
+        let known = |side: &RelayedVisitor| told.contains(&(side.at, side.number));
+        let why = |side: &RelayedVisitor| (!known(side)).then_some(MeetRefusal::Closing);
+        while let Some((id, _)) = self.pairs.first_key_value() {
+            self.end(*id, why, fx);
+        }
+    }
+
+    /// Ends a meeting, and tells each side why, if there is a reason for it.
+    fn end(
+        &mut self,
+        id: u64,
+        why: impl Fn(&RelayedVisitor) -> Option<MeetRefusal>,
+        fx: &mut PlaceEffects,
+    ) {
+        let Some(pair) = self.pairs.remove(&id) else { return };
+        self.agenda.remove(&(pair.wake, id));
+        for side in pair.sides {
+            let RelayedVisitor { at, number, paid } = side.visitor;
+            self.sides.remove(&at);
+            fx.event(Event::RelayEnded { peer: at, bytes: side.bytes });
+            if let Some(why) = why(&side.visitor).filter(|_| paid) {
+                let packet = MeetPacket::Refused { nonce: number, why };
+                fx.output(PlaceOutput::Packet { to: at, packet });
+            }
         }
     }
 
@@ -88,12 +208,28 @@ impl Relays {
         now: Instant,
         from: SocketAddr,
         (segment, bytes): (u32, u32),
+        fx: &mut PlaceEffects,
     ) -> Option<(SocketAddr, u32)> {
-        let burst = (self.rate / BURST.0).max(BURST.1);
-        let side = self.sides.get_mut(&from)?;
+        let (id, which) = self.sides.get(&from).copied()?;
+        let fits = self.allow(now, (segment, bytes));
+        let pair = self.pairs.get_mut(&id)?;
+        let side = &mut pair.sides[which];
+        (side.bytes, side.last, side.unanswered) = (side.bytes + u64::from(fits), now, None);
+        let other = &mut pair.sides[1 - which];
+        let to = other.visitor.at;
+        if !other.is_sent(now, self.config.relay_unanswered) {
+            self.end(id, |_| Some(MeetRefusal::Gone), fx);
+            return None;
+        }
+        Some((to, fits))
+    }
+
+    fn allow(&mut self, now: Instant, (segment, bytes): (u32, u32)) -> u32 {
+        let rate = self.config.relay_rate;
+        let burst = (rate / BURST.0).max(BURST.1);
         let (left, since) = self.allowance;
         let passed = now.since(since).as_micros();
-        let more = u128::from(self.rate) * u128::from(passed) / 1_000_000;
+        let more = u128::from(rate) * u128::from(passed) / 1_000_000;
         let left = left.saturating_add(u64::try_from(more).unwrap_or(u64::MAX)).min(burst);
         // A moment too short for a byte is not lost.
         let since = if more > 0 || left == burst { now } else { since };
@@ -102,25 +238,40 @@ impl Relays {
         // Whole datagrams only.
         let fits = if fits == u64::from(bytes) { fits } else { fits / segment * segment };
         self.allowance = (left - fits, since);
-        (side.bytes, side.last) = (side.bytes + fits, now);
-        Some((side.to, u32::try_from(fits).unwrap_or(bytes)))
+        u32::try_from(fits).unwrap_or(bytes)
     }
 
-    pub(super) const fn deadline(&self) -> Option<Instant> {
-        self.look
-    }
-
-    /// Ends those of which neither side has said anything for too long.
-    pub(super) fn forget(&mut self, now: Instant, fx: &mut PlaceEffects) {
-        if self.look.is_none_or(|at| at > now) {
-            return;
+    /// Brings the entry of a meeting forward. One that is too early stays: it is put off
+    /// when it is due, not with every datagram.
+    fn rearm(&mut self, id: u64) {
+        let Some(pair) = self.pairs.get_mut(&id) else { return };
+        let deadline = pair.deadline(&self.config);
+        if deadline < pair.wake {
+            self.agenda.remove(&(pair.wake, id));
+            self.agenda.insert((deadline, id));
+            pair.wake = deadline;
         }
-        let silent = |side: &RelaySide| now.since(side.last) >= self.silence;
-        let both = |(_, side): &(&SocketAddr, &RelaySide)| {
-            silent(side) && self.sides.get(&side.to).is_none_or(silent)
-        };
-        let over: alloc::vec::Vec<_> = self.sides.iter().filter(both).map(|(at, _)| *at).collect();
-        over.into_iter().for_each(|at| self.part(at, fx));
-        self.look = (!self.sides.is_empty()).then(|| now + self.silence);
+    }
+
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.agenda.first().map(|(at, _)| *at)
+    }
+
+    /// Ends those in which a side was silent for too long, or that a side has left.
+    pub(super) fn run(&mut self, now: Instant, fx: &mut PlaceEffects) {
+        while let Some((wake, id)) = self.agenda.first().copied().filter(|(at, _)| *at <= now) {
+            let Some(pair) = self.pairs.get_mut(&id) else {
+                self.agenda.remove(&(wake, id));
+                continue;
+            };
+            let deadline = pair.deadline(&self.config);
+            if deadline > now {
+                self.agenda.remove(&(wake, id));
+                self.agenda.insert((deadline, id));
+                pair.wake = deadline;
+            } else {
+                self.end(id, |_| Some(MeetRefusal::Gone), fx);
+            }
+        }
     }
 }

@@ -14,6 +14,8 @@ use crate::wire::unicast::UnicastPayload;
 const OWNERS: usize = 16_384;
 /// How many times the bytes of a visitor it is sent.
 const AMPLIFICATION: u64 = 3;
+/// The bytes of a datagram that says that a meeting, or the place, ends.
+const GOODBYE: u64 = 11;
 
 /// A visitor in a meeting.
 #[derive(Debug, Clone)]
@@ -31,6 +33,8 @@ pub(super) struct MeetingSeat {
     /// Introductions that are still to be sent, unless it confirms one.
     pub(super) introductions: u32,
     pub(super) introduce_at: Option<Instant>,
+    /// The bytes of a goodbye are counted as sent.
+    paid: bool,
 }
 
 impl MeetingSeat {
@@ -57,6 +61,7 @@ impl MeetingSeat {
             // One that has moved, as its router has forgotten it, is introduced anew.
             introduced_to: before.as_ref().filter(|_| same).map_or(0, |seat| seat.introduced_to),
             introductions: before.as_ref().map_or(0, |seat| seat.introductions),
+            paid: before.as_ref().is_some_and(|seat| same && seat.paid),
             introduce_at: before.and_then(|seat| seat.introduce_at),
         }
     }
@@ -73,6 +78,12 @@ impl MeetingSeat {
             self.sent += bytes;
         }
         fits
+    }
+
+    /// Sets the bytes of a goodbye aside; false when they would be too many.
+    pub(super) fn pay_goodbye(&mut self) -> bool {
+        self.paid = self.paid || self.spend(GOODBYE);
+        self.paid
     }
 
     /// It has received its introduction, and needs the seat no longer: one whose

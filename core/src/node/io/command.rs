@@ -161,6 +161,10 @@ pub enum MeetCommand {
     /// As a place: greet a visitor that has asked our other port for it
     /// ([`MeetAnswer::Elsewhere`]).
     Greet { to: SocketAddr, nonce: u64 },
+    /// As a place: the visitor that came through the door has gone.
+    Lost { at: SocketAddr },
+    /// As a place: tell all that are here that it ends.
+    Close,
 }
 
 /// What a node tells its user about a meeting.

@@ -250,7 +250,11 @@ fn next_command(command: &NodeCommand) -> Option<NodeCommand> {
         NodeCommand::Meet(MeetCommand::End) => {
             NodeCommand::Meet(MeetCommand::Greet { to: ([10, 0, 0, 1], 6_350).into(), nonce: 7 })
         }
-        NodeCommand::Meet(MeetCommand::Greet { .. }) => NodeCommand::Swarm(serve()),
+        NodeCommand::Meet(MeetCommand::Greet { .. }) => {
+            NodeCommand::Meet(MeetCommand::Lost { at: ([10, 0, 0, 1], 6_350).into() })
+        }
+        NodeCommand::Meet(MeetCommand::Lost { .. }) => NodeCommand::Meet(MeetCommand::Close),
+        NodeCommand::Meet(MeetCommand::Close) => NodeCommand::Swarm(serve()),
         NodeCommand::Swarm(of) => {
             next_swarm_command(of).map_or(NodeCommand::Listening { at }, NodeCommand::Swarm)
         }

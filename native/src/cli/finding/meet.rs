@@ -90,8 +90,9 @@ pub(crate) fn run(common: &Common, arguments: &MeetArgs) -> Result<(), Failure> 
                 () = signals.first() => break,
             }
         }
-        visitors.shutdown().await;
         report(&place, &reporter, None).await?;
+        place.close_place().await?;
+        visitors.shutdown().await;
         second.shutdown().await?;
         place.shutdown().await?;
         Ok(())
