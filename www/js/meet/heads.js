@@ -80,7 +80,7 @@ class Card {
   /** @param {MeetRun} run @param {number} id @param {import('#servent').MeetNodeView|null} view @param {boolean} selected */
   update(run, id, view, selected) {
     const node = run.node(id);
-    setText(this.name, node?.role === 'place' ? t('node.place') : node?.name ?? '');
+    setText(this.name, node?.role === 'place' ? t('node.place.card') : node?.name ?? '');
     setAttr(this.node, 'data-role', node?.role === 'router' || node?.role === 'place' ? node.role : 'person');
     setAttr(this.node, 'aria-pressed', String(selected));
     setAttr(this.node, 'data-down', view ? null : '');

@@ -1,6 +1,6 @@
 /** A run of meetings: every datagram as an arrow, and what happened beside them. */
 import { Run } from '#lab/session/run.js';
-import { t } from '#lab/strings.js';
+import { nameOf } from '#lab/meet/names.js';
 
 /** @import * as T from './types' */
 
@@ -20,14 +20,13 @@ export class MeetRun extends Run {
   /** Another branch, another future. */
   #generation = 0;
 
-  /** The meeting place has its name in the language of the page. */
+  /** Nodes have their names in the language of the page. @returns {Map<string, string>} by what the scenario calls them */
   #name() {
-    const place = this.nodes.find((n) => n.role === 'place');
-    const called = place?.name ?? '';
-    if (place) place.name = t('node.place');
-    return { id: place?.id ?? -1, called };
+    const names = new Map(this.nodes.map((node) => [node.name, nameOf(node)]));
+    for (const node of this.nodes) node.name = names.get(node.name) ?? node.name;
+    return names;
   }
-  #place = this.#name();
+  #names = this.#name();
   /** @override */
   refreshNodes() {
     super.refreshNodes();
@@ -35,8 +34,9 @@ export class MeetRun extends Run {
   }
   /** @param {T.LabRecord} record @override */
   named(record) {
-    if (record.node === this.#place.id) record.node_name = t('node.place');
-    if (record.who === this.#place.called) record.who = t('node.place');
+    const called = (/** @type {string|null} */ name) => this.#names.get(name ?? '') ?? name;
+    record.node_name = called(record.node_name) ?? '';
+    if (record.who) record.who = called(record.who);
     return super.named(record);
   }
 

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { before, describe, test } from 'node:test';
+import { nameOf } from '../../js/meet/names.js';
 import { meet as english } from '../../js/strings/meet.js';
 import { learn, reason, speak, speakIn, tell } from '../../js/strings.js';
 import { unicast } from '../../js/strings/unicast.js';
@@ -68,6 +69,20 @@ describe('a simulated meeting', () => {
     run.seek(5e6 + 10);
     assert.equal(source.look(2).rows.length, 1);
   });
+});
+
+test('the routers of every story have their names in the language of the page', () => {
+  const named = core.World.presets('meet').flatMap((/** @type {any} */ { scenario }) => scenario.routers.map((/** @type {any} */ router) => router.name));
+  const drawn = ['Ada router', 'Ben router'];
+  for (const tongue of [null, ...TONGUES]) {
+    speakIn(tongue);
+    speak(english, 'meet');
+    const names = new Set([...named, ...drawn].map((name) => nameOf({ role: 'router', name })));
+    assert.equal(names.size, 4, `${tongue?.id}: ${[...names]}`);
+    for (const name of tongue ? names : []) assert.doesNotMatch(name, /’s |at home|meet\.|undefined/, tongue?.id);
+  }
+  speakIn(null);
+  assert.deepEqual([nameOf({ role: 'router', name: 'My router' }), nameOf({ role: 'person', name: 'Ada router' })], ['My router', 'Ada router'], 'what a user has named');
 });
 
 test('the recording of a meeting opens, verifies, and shows every knock with its clause', async () => {
