@@ -68,6 +68,7 @@ pub(crate) struct MeetArgs {
 
 pub(crate) fn run(common: &Common, arguments: &MeetArgs) -> Result<(), Failure> {
     let reporter = Reporter::new(Voice::new(arguments.json, common.quiet), false);
+    arguments.check()?;
     let mut builder = common.builder()?;
     arguments.trace.put(&mut builder)?;
     let trace = builder.finish()?.settings.trace_file();
@@ -151,6 +152,17 @@ impl MeetArgs {
              others meet with: servent receive --via HOST, servent send --via HOST FILE"
         );
         reporter.tell(&fact, &sentence);
+    }
+
+    /// Refuses an address to which no second port belongs.
+    fn check(&self) -> Result<(), Failure> {
+        match self.listen {
+            Some(at) if at.port() == u16::MAX => {
+                Err(Failure::usage(format!("{at}: a meeting place takes the next port, too"))
+                    .next("choose a lower one: --listen takes ports up to 65534"))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Binds both ports, and the door.
