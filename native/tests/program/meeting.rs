@@ -168,6 +168,7 @@ fn a_name_that_no_place_can_have_is_refused_before_anything_is_asked() {
         complain(&["share", "shared", "--listen", "127.0.0.1:0", "--meet", name], wanted);
     }
     complain(&["get", &format!("meet://{CODE}@place:0/song.ogg")], "a port is a number");
+    complain(&["meet", "--listen", "127.0.0.1:65535"], "takes the next port, too");
     complain(&["doctor", "--set", "via=a/b"], "`a/b` is no meeting place");
     complain(&["send", "http://10.0.0.7", "shared/song.ogg", "--open"], "is no receiver");
 }

@@ -19,7 +19,7 @@ use super::tally::{TransferTally, TransferWords};
 use super::unicast::{Travel, enlarged, title};
 use crate::cli::Common;
 use crate::cli::amount::{rate, some};
-use crate::cli::finding::dial::{bind_for, resolve};
+use crate::cli::finding::dial::{bind_for, check_receiver, resolve};
 use crate::cli::finding::near;
 use crate::cli::finding::via::{FoundPeer, ViaArgs, ViaPlace, bind_any, check_files, leave, split};
 use crate::cli::start::{address, runtime};
@@ -103,8 +103,10 @@ pub(crate) fn run(common: &Common, arguments: &SendArgs) -> Result<(), Failure> 
     let host = arguments.host.as_ref().filter(|_| via.is_some() || arguments.via.lan);
     let files: Vec<PathBuf> =
         host.map(PathBuf::from).into_iter().chain(arguments.files.iter().cloned()).collect();
-    if host.is_some() {
-        check_files(&files, via.as_deref())?;
+    match (host, &arguments.host) {
+        (Some(_), _) => check_files(&files, via.as_deref())?,
+        (None, Some(receiver)) if files.is_empty() => check_receiver(receiver)?,
+        _ => {}
     }
     let offer = offer(&files, &reporter)?;
     let runtime = runtime()?;

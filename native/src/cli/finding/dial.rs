@@ -3,6 +3,7 @@
 //! shortly after the other, and the first that answers is taken (RFC 8305).
 
 use std::net::{Ipv6Addr, SocketAddr};
+use std::path::Path;
 
 use servent::driver::host_and_port;
 use servent::transfer::knock;
@@ -43,6 +44,16 @@ pub(crate) fn check_host(name: &str, what: &str) -> Result<(), Failure> {
         ));
     }
     Ok(())
+}
+
+/// A hint when a file stands where the receiver should: a person has left the receiver out.
+pub(crate) fn check_receiver(host: &str) -> Result<(), Failure> {
+    if !Path::new(host).is_file() {
+        return Ok(());
+    }
+    Err(Failure::usage(format!("{host} is a file, and no receiver is named")).next(format!(
+        "name it first: servent send HOST {host}; or how to find it: --via PLACE, --meet or --lan"
+    )))
 }
 
 /// The address to talk to: the only one of a name, or the first that answers. If
