@@ -30,7 +30,7 @@ export const peer = {
   'part.look': 'Hineinsehen',
   'part.look.text': 'Alles, was dieser Servent erfahren und entschieden hat, noch einmal ausgeführt und geprüft',
   'part.search': 'Suchen',
-  'part.search.words': 'Wörter im Namen einer Datei',
+  'part.search.words': 'Wörter im Dateinamen',
   'part.search.none': 'Noch hat niemand geantwortet. Andere sehen deine Suche so, wie du ihre siehst.',
   'part.search.first': 'Was gibt es hier? Tippe ein Wort oder einen Teil eines Namens.',
   'part.sources': (a) => (a.n === 1 ? 'eine Quelle' : `${a.n} Quellen`),

@@ -31,7 +31,7 @@ export const peer = {
   'part.look': 'Mirar dentro',
   'part.look.text': 'Todo lo que este servent ha sabido y decidido, ejecutado de nuevo y comprobado',
   'part.search': 'Buscar',
-  'part.search.words': 'Palabras del nombre de un archivo',
+  'part.search.words': 'Palabras del nombre',
   'part.search.none': 'Nadie ha respondido todavía. Los demás ven su búsqueda como usted ve las suyas.',
   'part.search.first': '¿Qué hay aquí? Escriba una palabra o parte de un nombre.',
   'part.sources': (a) => (a.n === 1 ? 'una fuente' : `${a.n} fuentes`),

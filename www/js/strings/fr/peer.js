@@ -31,7 +31,7 @@ export const peer = {
   'part.look': 'Regarder dedans',
   'part.look.text': 'Tout ce que ce servent a appris et décidé, rejoué et vérifié',
   'part.search': 'Chercher',
-  'part.search.words': 'Mots dans le nom d’un fichier',
+  'part.search.words': 'Mots du nom',
   'part.search.none': 'Personne n’a encore répondu. Les autres voient votre recherche comme vous voyez les leurs.',
   'part.search.first': 'Qu’y a-t-il ici ? Tapez un mot ou une partie d’un nom.',
   'part.sources': (a) => (a.n === 1 ? 'une source' : `${a.n} sources`),
