@@ -120,6 +120,10 @@ pub struct Config {
     /// with others: the minimum time between two, and the maximum a message
     /// waits (UC-3). Adaptive only.
     pub ack_delay: Duration,
+    /// Bytes after which an acknowledgement is not delayed any more: on a path that is
+    /// faster than so many in [`Config::ack_delay`], the delay would be most of what is
+    /// under way, and no socket has room for that. Adaptive only.
+    pub ack_bytes: u64,
     /// Datagrams that may overtake a missing one before it is requested.
     /// Adaptive only.
     pub reorder: u32,
@@ -177,6 +181,7 @@ impl Default for Config {
             farewells: 8,
             task_interval: Duration::from_millis(500),
             ack_delay: Duration::from_millis(2),
+            ack_bytes: 256 * 1_024,
             reorder: 3,
             initial_rtt: Duration::from_millis(50),
             rto_min: Duration::from_millis(5),

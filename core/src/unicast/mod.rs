@@ -11,7 +11,7 @@
 //!
 //! | when | [`Profile::Unicast3`] | [`Profile::Adaptive`] |
 //! |---|---|---|
-//! | messages arrived | acknowledged at once, unless the last acknowledgement is less than `task_interval` old: then when it is that old (UC-3) | after `ack_delay`; at once on a first message, a retransmission, a duplicate, a probe; or with data that is sent anyway |
+//! | messages arrived | acknowledged at once, unless the last acknowledgement is less than `task_interval` old: then when it is that old (UC-3) | after `ack_delay` or `ack_bytes`, whichever is first; at once on a first message, a retransmission, a duplicate, a probe; or with data that is sent anyway |
 //! | a quarter of the window was consumed | acknowledged at once | the same |
 //! | numbers are missing | the task requests all of them, each time (UC-5) | requested once `reorder` datagrams have overtaken them or a round trip has passed; each again after an RTO, backing off |
 //! | HA < HS without progress | the task retransmits HS when it finds the same pair twice (UC-4) | HS is retransmitted after about two round trips, backing off; first only a PROBE is sent where an acknowledgement may be delayed by longer than half a round trip |

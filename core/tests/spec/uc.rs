@@ -143,6 +143,24 @@ fn uc_3_acknowledgements_keep_their_distance_and_none_waits_for_ever() {
 }
 
 #[test]
+fn uc_3_on_a_fast_path_so_many_bytes_are_acknowledged_before_the_time() {
+    let config = Config { ack_bytes: 80, ..config(Profile::Adaptive) };
+    let mut world = World::new(config, 2, 1);
+    world.link.delay = Duration::from_millis(1);
+    world.send(0, 1, 1);
+    world.run_secs(1);
+    let acks = |world: &World| world.count(1, |e| matches!(e, Event::AckSent { .. }));
+    let before = acks(&world);
+    // Eight bytes each: nine are not enough, and with the tenth it is due.
+    (2..=10).for_each(|n| world.send(0, 1, n));
+    world.run(Duration::from_micros(1_500));
+    assert_eq!(acks(&world), before);
+    world.send(0, 1, 11);
+    world.run(Duration::from_micros(1_100));
+    assert_eq!(acks(&world), before + 1, "at once, and not 2 ms after the first of them");
+}
+
+#[test]
 fn uc_3_an_acknowledgement_goes_with_data_but_not_with_all_of_it() {
     let mut world = World::pair(Profile::Adaptive);
     world.link.delay = Duration::from_millis(1);

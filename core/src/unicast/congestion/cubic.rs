@@ -4,7 +4,7 @@
 //! grows (HyStart++, RFC 9406), not only when something is lost. In whole bytes
 //! and milliseconds.
 
-use super::{AckSample, Allowance, ControlPhase, INITIAL_DATAGRAMS, LARGEST, Signal};
+use super::{AckSample, Allowance, ControlPhase, LARGEST, Signal, initial_window};
 use crate::time::{Duration, Instant};
 
 /// The least window, in datagrams.
@@ -97,10 +97,10 @@ impl HyStart {
 }
 
 impl Cubic {
-    pub(super) const fn new(mtu: u64) -> Self {
+    pub(super) fn new(mtu: u64) -> Self {
         Self {
             mtu,
-            window: INITIAL_DATAGRAMS * mtu,
+            window: initial_window(mtu),
             slow_until: u64::MAX,
             before: 0,
             since: Instant::ZERO,

@@ -19,8 +19,10 @@ use super::{Config, Congestion};
 use crate::engine::{Engine, FxOf};
 use crate::time::{Duration, Instant};
 
-/// Datagrams that may be under way before anything is known of a path.
+/// Datagrams that may be under way before anything is known of a path, and the bytes that
+/// they may have if they are long (RFC 6928): what a socket has room for, not more.
 const INITIAL_DATAGRAMS: u64 = 10;
+const INITIAL_BYTES: u64 = 14_720;
 /// The least window, in datagrams.
 const LEAST_DATAGRAMS: u64 = 4;
 /// The longest time whose bytes are sent at once (PA-2), and the shortest that
@@ -31,6 +33,11 @@ const BRIEF: Duration = Duration::from_micros(250);
 const QUANTA: u64 = 32;
 /// No window is larger than this.
 const LARGEST: u64 = 1 << 40;
+
+/// The window before anything is known of a path, for datagrams of so many bytes.
+fn initial_window(mtu: u64) -> u64 {
+    (INITIAL_DATAGRAMS * mtu).min((2 * mtu).max(INITIAL_BYTES))
+}
 
 /// What happened on the path.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -144,10 +151,7 @@ impl Controller {
             Congestion::None => Self::Free,
             Congestion::Fixed(bytes) => Self::Fixed(bytes),
             Congestion::Cubic => Self::Cubic(alloc::boxed::Box::new(Cubic::new(mtu))),
-            Congestion::Bbr => {
-                let ack_delay = config.ack_delay.scaled(config.time_scale);
-                Self::Bbr(alloc::boxed::Box::new(Bbr::new(mtu, ack_delay)))
-            }
+            Congestion::Bbr => Self::Bbr(alloc::boxed::Box::new(Bbr::new(mtu, config))),
         }
     }
 

@@ -146,7 +146,7 @@ impl Receiver {
     fn said(&mut self, ack: &Ack, cx: &mut UnicastCx<'_>) {
         let (peer, conn, upto, newest) = (cx.peer, self.conn, ack.upto, ack.newest);
         self.told = (self.promised, self.taken_bytes);
-        self.ack_due = None;
+        (self.ack_due, self.unacked) = (None, 0);
         self.last_ack = Some(cx.now);
         cx.counters.acks_sent += 1;
         cx.trace(|peer| Event::AckSent { peer, conn, upto, newest });

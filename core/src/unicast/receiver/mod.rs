@@ -46,6 +46,8 @@ pub(super) struct Receiver {
     /// When the pending acknowledgement is to be sent at the latest.
     ack_due: Option<Instant>,
     last_ack: Option<Instant>,
+    /// Bytes that have arrived since then.
+    unacked: u64,
     /// Bytes granted.
     window: GrantedWindow,
     /// How long a gap may only be late, and what was requested too early.
@@ -99,6 +101,7 @@ impl Receiver {
             told: (0, 0),
             ack_due: None,
             last_ack: None,
+            unacked: 0,
             window: GrantedWindow::new(cx.now, cx.config),
             patience: ReorderPatience::default(),
             marks: 0,
@@ -186,7 +189,8 @@ impl Receiver {
                 self.gaps.hasten_fresh(cx.now);
             }
         }
-        let urgent = duplicates.is_some() || wrong.is_some() || data.first || again;
+        let many = self.unacked >= cx.config.ack_bytes;
+        let urgent = duplicates.is_some() || wrong.is_some() || data.first || again || many;
         self.arrived(urgent, cx);
     }
 
@@ -231,6 +235,7 @@ impl Receiver {
             }
             self.patience.filled(gap, (again, bytes), cx.now);
         }
+        self.unacked += bytes;
         self.window.add(bytes, rtt, cx);
         if early && thin {
             message.payload = UnicastPayload::copy_from_slice(&message.payload);

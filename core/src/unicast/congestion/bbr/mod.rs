@@ -13,10 +13,9 @@ mod round;
 
 use self::line_loss::LineLoss;
 use self::round::{RateFilter, RoundTally};
-use super::{
-    AckSample, Allowance, ControlPhase, INITIAL_DATAGRAMS, LARGEST, LEAST_DATAGRAMS, Signal,
-};
+use super::{AckSample, Allowance, ControlPhase, LARGEST, LEAST_DATAGRAMS, Signal, initial_window};
 use crate::time::{Duration, Instant};
+use crate::unicast::Config;
 
 /// Unbounded.
 const NONE: u64 = u64::MAX;
@@ -67,7 +66,8 @@ struct Aggregation {
 #[derive(Debug, Clone)]
 pub(in crate::unicast) struct Bbr {
     mtu: u64,
-    ack_delay: Duration,
+    /// An acknowledgement comes after this time, or so many bytes.
+    ack_after: (Duration, u64),
     phase: ControlPhase,
     allowed: Allowance,
     // The model.
@@ -119,12 +119,12 @@ pub(in crate::unicast) struct Bbr {
 }
 
 impl Bbr {
-    pub(super) fn new(mtu: u64, ack_delay: Duration) -> Self {
-        let window = INITIAL_DATAGRAMS * mtu;
+    pub(super) fn new(mtu: u64, config: &Config) -> Self {
+        let window = initial_window(mtu);
         let rate = window * 1_000_000 / FIRST_TRIP.as_micros() * STARTUP / 100;
         Self {
             mtu,
-            ack_delay,
+            ack_after: (config.ack_delay.scaled(config.time_scale), config.ack_bytes),
             phase: ControlPhase::Startup,
             allowed: Allowance { rate: Some(rate), ..Allowance::window(window) },
             rates: RateFilter::default(),
@@ -382,20 +382,25 @@ impl Bbr {
 
     /// So many hundredths of the bandwidth-delay product.
     fn product(&self, gain: u64) -> u64 {
-        self.min_rtt.map_or(INITIAL_DATAGRAMS * self.mtu, |rtt| {
+        self.min_rtt.map_or(initial_window(self.mtu), |rtt| {
             (bytes_in(self.rate(), rtt).saturating_mul(gain) / 100).min(LARGEST)
         })
     }
 
     /// What the window should become.
     fn target(&self, gain: u64) -> u64 {
-        let Some(rtt) = self.min_rtt else { return INITIAL_DATAGRAMS * self.mtu };
-        // Until an acknowledgement is sent, what arrived still counts as under
-        // way.
-        let product = bytes_in(self.rate(), rtt + self.ack_delay).saturating_mul(gain) / 100;
+        let Some(rtt) = self.min_rtt else { return initial_window(self.mtu) };
+        let product = self.under_way(rtt).saturating_mul(gain) / 100;
         let train = 3 * (self.rate() / 1_000).clamp(self.mtu, 64 * 1024);
         let (now, before) = self.aggregation.most;
         (product + train + now.max(before)).min(LARGEST)
+    }
+
+    /// Bytes under way without a queue. Until an acknowledgement is sent, what arrived
+    /// still counts.
+    fn under_way(&self, trip: Duration) -> u64 {
+        let (delay, bytes) = self.ack_after;
+        bytes_in(self.rate(), trip + delay).min(bytes_in(self.rate(), trip) + bytes)
     }
 
     /// Sets the window and the rate.
@@ -421,7 +426,7 @@ impl Bbr {
         let grown = self.allowed.window.saturating_add(ack.newly);
         self.allowed.window = if self.filled {
             grown.min(target)
-        } else if self.allowed.window < target || ack.delivered < INITIAL_DATAGRAMS * self.mtu {
+        } else if self.allowed.window < target || ack.delivered < initial_window(self.mtu) {
             grown
         } else {
             self.allowed.window
@@ -452,7 +457,7 @@ impl Bbr {
         }
         let headroom = self.inflight_hi / HEADROOM.1 * HEADROOM.0;
         let rest = (self.inflight_hi - headroom.max(self.mtu)).max(LEAST_DATAGRAMS * self.mtu);
-        let needs = self.min_rtt.map_or(0, |rtt| bytes_in(self.rate(), rtt + self.ack_delay));
+        let needs = self.min_rtt.map_or(0, |rtt| self.under_way(rtt));
         rest.max(needs.min(self.inflight_hi))
     }
 }
