@@ -1,6 +1,8 @@
 //! Addresses of visitors that come through the door of a place, where UDP is blocked.
 
-use core::net::{IpAddr, Ipv6Addr, SocketAddr};
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use crate::address::owner;
 
 /// What such an address begins with, for a visitor with an IPv4 address and for one
 /// with an IPv6 address: unique local addresses (RFC 4193), which no host of the world
@@ -34,6 +36,17 @@ pub const fn is_door(ip: IpAddr) -> bool {
     }
 }
 
+/// The owner of the address of a visitor, whatever way it came: through the door an IPv4
+/// address is the one that its datagrams have.
+pub(super) const fn visitor_owner(ip: IpAddr) -> IpAddr {
+    if let IpAddr::V6(door) = ip
+        && door.to_bits() >> 96 == PREFIXES[0]
+    {
+        return IpAddr::V4(Ipv4Addr::from_bits((door.to_bits() >> 64) as u32));
+    }
+    owner(ip)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -51,6 +64,10 @@ mod tests {
         assert_ne!(owner("192.0.2.7:1"), owner("192.0.2.8:1"));
         assert_eq!(owner("[2001:db8::7]:1"), owner("[2001:db8::8]:1"));
         assert_ne!(owner("[2001:db8::7]:1"), owner("[2001:db8:1::7]:1"));
+        let visitor = |text: &str| visitor_owner(door(text).ip());
+        assert_eq!(visitor("192.0.2.7:1"), visitor_owner("192.0.2.7".parse().unwrap()));
+        assert_ne!(visitor("192.0.2.7:1"), visitor("192.0.2.8:1"));
+        assert_ne!(visitor("[2001:db8::7]:1"), visitor("[2001:db8:1::7]:1"));
         assert!(!is_door("192.0.2.7".parse().unwrap()) && !is_door("fd00::1".parse().unwrap()));
     }
 }

@@ -18,6 +18,7 @@ mod pa;
 mod pa_meet;
 mod pa_meet_ends;
 mod pa_meet_flood;
+mod pa_meet_owners;
 mod pq;
 mod pq_client;
 mod pq_order;

@@ -18,20 +18,24 @@ const LISTENER: SocketAddr =
     SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::new(203, 0, 113, 9)), 5_000);
 
 /// A place, the present, and how many bytes went to and came from each address.
-struct Place {
-    place: MeetPlace,
-    now: Instant,
+pub(super) struct MeetingPlace {
+    pub(super) place: MeetPlace,
+    pub(super) now: Instant,
     sent: u64,
     received: u64,
 }
 
-impl Place {
-    fn new(config: Config) -> Self {
+impl MeetingPlace {
+    pub(super) fn new(config: Config) -> Self {
         let place = MeetPlace::new(Config { place: true, ..config }, Rng::new(1));
         Self { place, now: Instant::from_secs(1_000), sent: 0, received: 0 }
     }
 
-    fn tell(&mut self, from: SocketAddr, packet: MeetPacket) -> Vec<(SocketAddr, MeetPacket)> {
+    pub(super) fn tell(
+        &mut self,
+        from: SocketAddr,
+        packet: MeetPacket,
+    ) -> Vec<(SocketAddr, MeetPacket)> {
         let bytes = packet.encode().len() as u32;
         self.received += u64::from(bytes);
         let mut fx = Fx::new();
@@ -67,7 +71,7 @@ impl Place {
     }
 
     /// Takes a seat; the answers.
-    fn sit(
+    pub(super) fn sit(
         &mut self,
         from: SocketAddr,
         side: MeetSide,
@@ -79,7 +83,7 @@ impl Place {
     }
 
     /// Runs its timers for so long; what it sends.
-    fn run(&mut self, length: Duration) -> Vec<(SocketAddr, MeetPacket)> {
+    pub(super) fn run(&mut self, length: Duration) -> Vec<(SocketAddr, MeetPacket)> {
         let until = self.now + length;
         let mut packets = Vec::new();
         while let Some((at, _)) = self.place.poll_timeout().filter(|(at, _)| *at <= until) {
@@ -100,7 +104,9 @@ fn registration(side: MeetSide, meeting: u8, nonce: u64, cookie: u64) -> MeetPac
     MeetPacket::Register(Registration { nonce, cookie, meeting, side, rtt: 20_000, card })
 }
 
-fn introductions(packets: &[(SocketAddr, MeetPacket)]) -> Vec<(SocketAddr, Introduction)> {
+pub(super) fn introductions(
+    packets: &[(SocketAddr, MeetPacket)],
+) -> Vec<(SocketAddr, Introduction)> {
     let introduction = |(to, packet): &(SocketAddr, MeetPacket)| match packet {
         MeetPacket::Introduce(it) => Some((*to, it.clone())),
         _ => None,
@@ -110,7 +116,7 @@ fn introductions(packets: &[(SocketAddr, MeetPacket)]) -> Vec<(SocketAddr, Intro
 
 #[test]
 fn pa_10_two_sides_are_introduced_and_forgotten() {
-    let mut place = Place::new(Config::default());
+    let mut place = MeetingPlace::new(Config::default());
     assert!(matches!(
         &place.sit(LISTENER, MeetSide::Listener, 1, 11)[..],
         [(LISTENER, MeetPacket::Waiting { nonce: 11 })]
@@ -138,7 +144,7 @@ fn pa_10_two_sides_are_introduced_and_forgotten() {
 /// Its router has forgotten it between two registrations, and what was sent to it with it.
 #[test]
 fn pa_10_a_side_that_has_moved_is_introduced_anew_within_three_times_the_bytes() {
-    let mut place = Place::new(Config::default());
+    let mut place = MeetingPlace::new(Config::default());
     place.sit(LISTENER, MeetSide::Listener, 1, 11);
     assert_eq!(introductions(&place.sit(CALLER, MeetSide::Caller, 1, 21)).len(), 2);
     let moved = SocketAddr::new(LISTENER.ip(), 5_002);
@@ -160,7 +166,7 @@ fn pa_10_a_side_that_has_moved_is_introduced_anew_within_three_times_the_bytes()
 
 #[test]
 fn pa_10_both_begin_to_knock_at_one_instant() {
-    let mut place = Place::new(Config::default());
+    let mut place = MeetingPlace::new(Config::default());
     place.sit(LISTENER, MeetSide::Listener, 1, 11);
     let cookie = place.cookie(CALLER);
     let MeetPacket::Register(it) = registration(MeetSide::Caller, 1, 21, cookie) else { panic!() };
@@ -172,7 +178,7 @@ fn pa_10_both_begin_to_knock_at_one_instant() {
 
 #[test]
 fn pa_10_nothing_is_remembered_for_an_address_that_proves_nothing() {
-    let mut place = Place::new(Config::default());
+    let mut place = MeetingPlace::new(Config::default());
     for n in 0..10_000_u32 {
         let from = SocketAddr::from((std::net::Ipv4Addr::from_bits(0x5000_0000 + n), 4_000));
         let answers = place.tell(from, registration(MeetSide::Caller, 1, u64::from(n), 77));
@@ -193,7 +199,7 @@ fn pa_10_nothing_is_remembered_for_an_address_that_proves_nothing() {
 
 #[test]
 fn pa_10_a_proven_address_is_sent_three_times_its_bytes_at_most() {
-    let mut place = Place::new(Config { introductions: 1_000, ..Config::default() });
+    let mut place = MeetingPlace::new(Config { introductions: 1_000, ..Config::default() });
     place.sit(LISTENER, MeetSide::Listener, 1, 11);
     place.sit(CALLER, MeetSide::Caller, 1, 21);
     place.run(Duration::from_secs(59));
@@ -202,7 +208,7 @@ fn pa_10_a_proven_address_is_sent_three_times_its_bytes_at_most() {
 
 #[test]
 fn pa_10_a_seat_is_neither_seen_nor_taken_by_a_third_party() {
-    let mut place = Place::new(Config::default());
+    let mut place = MeetingPlace::new(Config::default());
     let thief = SocketAddr::from(([192, 0, 2, 66], 4_000));
     place.sit(LISTENER, MeetSide::Listener, 1, 11);
     let answers = place.sit(thief, MeetSide::Listener, 1, 99);
@@ -227,7 +233,7 @@ fn pa_10_a_seat_is_neither_seen_nor_taken_by_a_third_party() {
 
 #[test]
 fn pa_10_one_address_tries_few_names_and_a_flood_of_addresses_keeps_no_peer_out() {
-    let mut place = Place::new(Config { meetings: 300, ..Config::default() });
+    let mut place = MeetingPlace::new(Config { meetings: 300, ..Config::default() });
     let mut seats = 0;
     for n in 0..200 {
         let answers = place.sit(CALLER, MeetSide::Caller, n, 1);
@@ -245,11 +251,11 @@ fn pa_10_one_address_tries_few_names_and_a_flood_of_addresses_keeps_no_peer_out(
 
 #[test]
 fn pa_13_a_relay_passes_on_what_one_side_sends_to_the_other_alone_and_no_faster() {
-    let mut place = Place::new(Config { relay_rate: 1_000_000, ..Config::default() });
+    let mut place = MeetingPlace::new(Config { relay_rate: 1_000_000, ..Config::default() });
     place.sit(LISTENER, MeetSide::Listener, 1, 11);
     let told = introductions(&place.sit(CALLER, MeetSide::Caller, 1, 21));
     assert!(told.iter().all(|(_, it)| it.relays));
-    let pass = |place: &mut Place, from, bytes| {
+    let pass = |place: &mut MeetingPlace, from, bytes| {
         let mut fx = Fx::new();
         let input = PlaceInput::Foreign { from, segment: 1_200, bytes };
         place.place.handle(place.now, input, &mut fx);
@@ -374,7 +380,7 @@ fn pa_11_a_second_port_that_answers_first_still_shows_what_the_router_does() {
 
 #[test]
 fn pa_11_the_other_port_greets_only_an_address_that_has_shown_itself() {
-    let mut place = Place::new(Config::default());
+    let mut place = MeetingPlace::new(Config::default());
     let cookie = place.cookie(CALLER);
     let asked = MeetPacket::Elsewhere { nonce: 7, cookie };
     // A stranger that borrows the cookie gets one of its own, and no greeting.

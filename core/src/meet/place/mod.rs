@@ -1,5 +1,7 @@
 //! The meeting place: a servent that both sides of a meeting can reach.
 
+mod owners;
+mod rate;
 mod relay;
 mod seats;
 
@@ -9,8 +11,9 @@ use core::net::{IpAddr, SocketAddr};
 
 use serde::Serialize;
 
+use self::owners::SeatOwners;
 use self::relay::{RelayedVisitor, Relays};
-use self::seats::{Meeting, MeetingSeat, SeatOwners};
+use self::seats::{Meeting, MeetingSeat};
 use super::{Config, Event};
 use crate::engine::{Engine, Fx, FxOf, earlier};
 use crate::keyed::Key;
@@ -67,6 +70,8 @@ pub struct PlaceCounters {
     pub over_rate_bytes: u64,
     /// Meetings remembered now.
     pub meetings: u64,
+    /// Those of them in which one side waits for the other.
+    pub waiting: u64,
     /// Relayed meetings now.
     pub relayed: u64,
 }
@@ -97,7 +102,7 @@ impl MeetPlace {
             config,
             meetings: BTreeMap::new(),
             agenda: BTreeSet::new(),
-            owners: SeatOwners::default(),
+            owners: SeatOwners::new(),
             counters: PlaceCounters::default(),
             closed: false,
         }
@@ -107,7 +112,8 @@ impl MeetPlace {
     #[must_use]
     pub fn counters(&self) -> PlaceCounters {
         let (meetings, relayed) = (self.meetings.len() as u64, self.relays.pairs());
-        PlaceCounters { meetings, relayed, ..self.counters }
+        let waiting = self.meetings.values().filter(|meeting| meeting.waits()).count() as u64;
+        PlaceCounters { meetings, waiting, relayed, ..self.counters }
     }
 
     /// True when what is not about meetings is passed on for the visitor at that
@@ -206,31 +212,25 @@ impl MeetPlace {
         let (id, side, nonce) = (it.meeting, it.side, it.nonce);
         let seat = self.meetings.get(&id).and_then(|meeting| meeting.seat(side));
         let keeps = seat.is_some_and(|seat| seat.nonce == nonce);
-        if !keeps {
-            let why = match seat {
-                // One that starts again may have another port; no other peer takes
-                // its seat before it is forgotten.
-                Some(seat) if !seat.is_of(from) => Some(MeetRefusal::Taken),
-                _ if self.closed => Some(MeetRefusal::Closing),
-                _ => self.room_for(now, from, id, fx),
-            };
-            if let Some(why) = why {
+        // One with the same number and another address is counted like every other.
+        if !seat.is_some_and(|seat| keeps && seat.at == from) {
+            if let Some(why) = self.refusal(now, from, &it, fx) {
                 self.counters.refused += 1;
                 fx.event(Event::TurnedAway { peer: from, reason: why });
                 let packet = MeetPacket::Refused { nonce, why };
                 return fx.output(PlaceOutput::Packet { to: from, packet });
             }
+            self.leave_other(from, (id, side), fx);
+        }
+        if !keeps {
             self.vacate(id, side, false, fx);
-            self.leave_other(from, id, fx);
             self.counters.seats += 1;
             fx.event(Event::Seated { peer: from, side });
         }
         let meeting = self.meetings.entry(id).or_default();
         let before = meeting.take(side);
-        if let Some(before) = &before
-            && before.at != from
-        {
-            self.owners.left(before.at, id);
+        if let Some(before) = &before {
+            self.owners.left(before.at);
         }
         self.owners.came(from, id);
         meeting.put(side, MeetingSeat::new(now, from, &it, bytes, before, &self.config));
@@ -238,51 +238,71 @@ impl MeetPlace {
         self.rearm(id);
     }
 
-    /// Why there is no room for one more seat.
-    fn room_for(
+    /// Why a visitor gets no seat, if it is refused.
+    fn refusal(
         &mut self,
         now: Instant,
         from: SocketAddr,
-        id: MeetingId,
+        it: &Registration,
         fx: &mut PlaceEffects,
     ) -> Option<MeetRefusal> {
-        if !self.owners.count(now, from, &self.config) {
+        let meeting = self.meetings.get(&it.meeting);
+        let seat = meeting.and_then(|meeting| meeting.seat(it.side));
+        // One that starts again may have another port; no other peer takes its seat before
+        // it is forgotten. The number shows who it is until the other side was told it.
+        let known = |seat: &MeetingSeat| seat.nonce == it.nonce && seat.introduced_to == 0;
+        if seat.is_some_and(|seat| !known(seat) && !seat.is_of(from)) {
+            return Some(MeetRefusal::Taken);
+        }
+        if self.closed {
+            return Some(MeetRefusal::Closing);
+        }
+        let gives_one_up =
+            seat.is_some_and(|seat| seat.is_of(from)) || self.owners.meeting_at(from).is_some();
+        if !self.owners.count(now, from, (gives_one_up, &self.config)) {
             return Some(MeetRefusal::TooMany);
         }
         let full = self.meetings.len() >= self.config.meetings as usize;
-        let full = full && !self.meetings.contains_key(&id);
+        let full = full && !self.meetings.contains_key(&it.meeting);
         (full && !self.make_room(from, fx)).then_some(MeetRefusal::Full)
     }
 
     /// A visitor has one seat: one that could have several would be counted once.
-    fn leave_other(&mut self, from: SocketAddr, id: MeetingId, fx: &mut PlaceEffects) {
-        let Some(other) = self.owners.meeting_at(from).filter(|other| *other != id) else { return };
+    fn leave_other(
+        &mut self,
+        from: SocketAddr,
+        kept: (MeetingId, MeetSide),
+        fx: &mut PlaceEffects,
+    ) {
+        let Some(other) = self.owners.meeting_at(from) else { return };
         for side in [MeetSide::Caller, MeetSide::Listener] {
             let seat = self.meetings.get(&other).and_then(|meeting| meeting.seat(side));
-            if seat.is_some_and(|seat| seat.at == from) {
+            if (other, side) != kept && seat.is_some_and(|seat| seat.at == from) {
                 self.vacate(other, side, false, fx);
             }
         }
     }
 
-    /// All meetings are taken: of the address that has the most, one ends in which it
-    /// waits alone. So a few addresses cannot keep all others out.
+    /// All meetings are taken: the address that has the most seats gives its oldest meeting
+    /// up. So a few addresses cannot keep all others out, whether they wait or have met.
     fn make_room(&mut self, newcomer: SocketAddr, fx: &mut PlaceEffects) -> bool {
-        let alone = |(at, id): (SocketAddr, MeetingId)| {
-            let side = self.meetings.get(&id)?.alone()?;
-            Some((at, id, side))
+        let seated = |(at, id): (SocketAddr, MeetingId)| {
+            let seats = self.meetings.get(&id)?.seats();
+            seats.filter(|(_, seat)| seat.at == at).map(|(_, seat)| (seat.since, id)).min()
         };
-        let Some((at, id, side)) = self.owners.crowd(newcomer).find_map(alone) else {
-            return false;
-        };
-        if let Some(seat) = self.meetings.get_mut(&id).and_then(|meeting| meeting.seat_mut(side)) {
-            let packet = MeetPacket::Refused { nonce: seat.nonce, why: MeetRefusal::Full };
+        let oldest = self.owners.crowd(newcomer).filter_map(seated).min();
+        let Some((_, id)) = oldest else { return false };
+        for side in [MeetSide::Caller, MeetSide::Listener] {
+            let meeting = self.meetings.get_mut(&id);
+            let Some(seat) = meeting.and_then(|meeting| meeting.seat_mut(side)) else { continue };
+            let (to, nonce) = (seat.at, seat.nonce);
+            let packet = MeetPacket::Refused { nonce, why: MeetRefusal::Full };
             if seat.spend(packet.encode().len() as u64) {
-                fx.output(PlaceOutput::Packet { to: at, packet });
+                fx.output(PlaceOutput::Packet { to, packet });
             }
+            fx.event(Event::TurnedAway { peer: to, reason: MeetRefusal::Full });
+            self.vacate(id, side, false, fx);
         }
-        fx.event(Event::TurnedAway { peer: at, reason: MeetRefusal::Full });
-        self.vacate(id, side, false, fx);
         true
     }
 
@@ -366,7 +386,7 @@ impl MeetPlace {
     fn vacate(&mut self, id: MeetingId, side: MeetSide, silent: bool, fx: &mut PlaceEffects) {
         let Some(meeting) = self.meetings.get_mut(&id) else { return };
         if let Some(seat) = meeting.take(side) {
-            self.owners.left(seat.at, id);
+            self.owners.left(seat.at);
             fx.event(Event::Left { peer: seat.at, silent });
         }
         self.rearm(id);

@@ -1,14 +1,18 @@
 //! Passing on what the two sides of a meeting send, unread (PA-13).
 
 use alloc::collections::{BTreeMap, BTreeSet};
-use core::net::SocketAddr;
+use core::net::{IpAddr, SocketAddr};
 
+use super::owners::OwnerHoldings;
+use super::rate::{RateShare, SharedRate};
 use super::{Config, Event, PlaceEffects, PlaceOutput};
+use crate::meet::door::visitor_owner;
 use crate::time::{Duration, Instant};
 use crate::wire::meet::{MeetPacket, MeetRefusal};
 
-/// What the rate allows at once, as a part of a second, and at least in bytes.
-const BURST: (u64, u64) = (4, 256 * 1_024);
+/// An address that has all its relayed meetings gives one up for the next that was silent
+/// for so long; one in which something goes on is worth more than the next.
+const IDLE: Duration = Duration::from_secs(10);
 
 /// A visitor that is to be relayed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,11 +59,22 @@ struct RelayPair {
     sides: [RelaySide; 2],
     /// A side has left: it ends then.
     left: Option<Instant>,
+    share: RateShare,
     /// Its entry in the agenda; never later than its deadline.
     wake: Instant,
 }
 
 impl RelayPair {
+    fn owners(&self) -> [IpAddr; 2] {
+        self.sides.each_ref().map(|side| visitor_owner(side.visitor.at.ip()))
+    }
+
+    /// When one of them has sent something last.
+    fn last(&self) -> Instant {
+        let [one, other] = &self.sides;
+        one.last.max(other.last)
+    }
+
     fn deadline(&self, config: &Config) -> Instant {
         let [one, other] = &self.sides;
         let silent = one.last.min(other.last) + config.relay_silence;
@@ -78,19 +93,20 @@ pub(super) struct Relays {
     agenda: BTreeSet<(Instant, u64)>,
     /// How many there have been.
     joined: u64,
-    /// Bytes that may be passed on now, and since when that holds.
-    allowance: (u64, Instant),
+    owners: OwnerHoldings<u64, ()>,
+    rate: SharedRate,
 }
 
 impl Relays {
-    pub(super) const fn new(config: &Config) -> Self {
+    pub(super) fn new(config: &Config) -> Self {
         Self {
             config: *config,
             sides: BTreeMap::new(),
             pairs: BTreeMap::new(),
             agenda: BTreeSet::new(),
             joined: 0,
-            allowance: (0, Instant::ZERO),
+            owners: OwnerHoldings::new(),
+            rate: SharedRate::new(config.relay_rate),
         }
     }
 
@@ -125,16 +141,47 @@ impl Relays {
                 self.end(before, |side| (!stays(side.number)).then_some(MeetRefusal::Gone), fx);
             }
         }
-        if self.pairs.len() >= self.config.meetings as usize {
+        if !self.has_room(now, [one, other].map(|at| visitor_owner(at.ip())), fx) {
             return;
         }
         let id = self.joined;
         self.joined += 1;
         let wake = now + self.config.relay_silence;
         self.agenda.insert((wake, id));
-        let pair = RelayPair { sides: pair.map(|it| RelaySide::new(now, it)), left: None, wake };
+        let (sides, share) = (pair.map(|it| RelaySide::new(now, it)), RateShare::default());
+        let pair = RelayPair { sides, left: None, share, wake };
         self.sides.extend([(one, (id, 0)), (other, (id, 1))]);
+        pair.owners().into_iter().for_each(|owner| self.owners.add(owner, id, ()));
         self.pairs.insert(id, pair);
+    }
+
+    /// True when these two addresses may have one more. If all are taken, the address that
+    /// has the most gives one up: the one that was silent for longest.
+    fn has_room(&mut self, now: Instant, owners: [IpAddr; 2], fx: &mut PlaceEffects) -> bool {
+        for owner in owners {
+            if self.owners.count(owner) < self.config.meetings_per_ip {
+                continue;
+            }
+            let Some((last, id)) = self.quietest(owner) else { return false };
+            if now.since(last) < IDLE {
+                return false;
+            }
+            self.end(id, |_| Some(MeetRefusal::Gone), fx);
+        }
+        if self.pairs.len() < self.config.meetings as usize {
+            return true;
+        }
+        let own = owners.map(|owner| self.owners.count(owner)).into_iter().max().unwrap_or(0);
+        let crowd = self.owners.crowd(own);
+        let Some((_, id)) = crowd.and_then(|owner| self.quietest(owner)) else { return false };
+        self.end(id, |_| Some(MeetRefusal::Full), fx);
+        true
+    }
+
+    /// The meeting of an address that was silent for longest, and since when.
+    fn quietest(&self, owner: IpAddr) -> Option<(Instant, u64)> {
+        let ids = self.owners.iter(owner).map(|(id, ())| id);
+        ids.filter_map(|id| Some((self.pairs.get(&id)?.last(), id))).min()
     }
 
     /// The same two have met again: a side that was started anew has another number.
@@ -190,6 +237,7 @@ impl Relays {
     ) {
         let Some(pair) = self.pairs.remove(&id) else { return };
         self.agenda.remove(&(pair.wake, id));
+        pair.owners().into_iter().for_each(|owner| self.owners.remove(owner, id));
         for side in pair.sides {
             let RelayedVisitor { at, number, paid } = side.visitor;
             self.sides.remove(&at);
@@ -211,8 +259,8 @@ impl Relays {
         fx: &mut PlaceEffects,
     ) -> Option<(SocketAddr, u32)> {
         let (id, which) = self.sides.get(&from).copied()?;
-        let fits = self.allow(now, (segment, bytes));
         let pair = self.pairs.get_mut(&id)?;
+        let fits = self.rate.take(now, &mut pair.share, (segment, bytes));
         let side = &mut pair.sides[which];
         (side.bytes, side.last, side.unanswered) = (side.bytes + u64::from(fits), now, None);
         let other = &mut pair.sides[1 - which];
@@ -222,23 +270,6 @@ impl Relays {
             return None;
         }
         Some((to, fits))
-    }
-
-    fn allow(&mut self, now: Instant, (segment, bytes): (u32, u32)) -> u32 {
-        let rate = self.config.relay_rate;
-        let burst = (rate / BURST.0).max(BURST.1);
-        let (left, since) = self.allowance;
-        let passed = now.since(since).as_micros();
-        let more = u128::from(rate) * u128::from(passed) / 1_000_000;
-        let left = left.saturating_add(u64::try_from(more).unwrap_or(u64::MAX)).min(burst);
-        // A moment too short for a byte is not lost.
-        let since = if more > 0 || left == burst { now } else { since };
-        let fits = u64::from(bytes).min(left);
-        let segment = u64::from(segment.max(1));
-        // Whole datagrams only.
-        let fits = if fits == u64::from(bytes) { fits } else { fits / segment * segment };
-        self.allowance = (left - fits, since);
-        u32::try_from(fits).unwrap_or(bytes)
     }
 
     /// Brings the entry of a meeting forward. One that is too early stays: it is put off

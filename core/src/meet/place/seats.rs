@@ -1,17 +1,13 @@
-//! Who sits where: the two seats of a meeting, and how many seats an address has
-//! taken.
+//! Who sits where: the two seats of a meeting.
 
-use alloc::collections::{BTreeMap, BTreeSet};
-use core::net::{IpAddr, SocketAddr};
+use core::net::SocketAddr;
 
 use super::Config;
-use crate::address::owner;
-use crate::time::{Duration, Instant};
-use crate::wire::meet::{MeetSide, MeetingId, Registration};
+use crate::meet::door::visitor_owner;
+use crate::time::Instant;
+use crate::wire::meet::{MeetSide, Registration};
 use crate::wire::unicast::UnicastPayload;
 
-/// Addresses whose seats are counted.
-const OWNERS: usize = 16_384;
 /// How many times the bytes of a visitor it is sent.
 const AMPLIFICATION: u64 = 3;
 /// The bytes of a datagram that says that a meeting, or the place, ends.
@@ -22,6 +18,8 @@ const GOODBYE: u64 = 11;
 pub(super) struct MeetingSeat {
     pub(super) at: SocketAddr,
     pub(super) nonce: u64,
+    /// When it was taken.
+    pub(super) since: Instant,
     /// When it is forgotten.
     pub(super) until: Instant,
     rtt: u32,
@@ -53,6 +51,7 @@ impl MeetingSeat {
         Self {
             at,
             nonce: it.nonce,
+            since: before.as_ref().map_or(now, |seat| seat.since),
             until: now + config.forget_after,
             rtt: it.rtt,
             card: it.card.clone(),
@@ -68,7 +67,7 @@ impl MeetingSeat {
 
     /// True when the visitor at that address may be the one that sits here.
     pub(super) fn is_of(&self, from: SocketAddr) -> bool {
-        owner(self.at.ip()) == owner(from.ip())
+        visitor_owner(self.at.ip()) == visitor_owner(from.ip())
     }
 
     /// Counts bytes sent to it; false when they would be too many.
@@ -116,13 +115,15 @@ impl Meeting {
         self.seats[place(side)].as_mut()
     }
 
-    /// The side that waits for the other.
-    pub(super) fn alone(&self) -> Option<MeetSide> {
-        match &self.seats {
-            [Some(_), None] => Some(MeetSide::Caller),
-            [None, Some(_)] => Some(MeetSide::Listener),
-            _ => None,
-        }
+    /// The seats that are taken.
+    pub(super) fn seats(&self) -> impl Iterator<Item = (MeetSide, &MeetingSeat)> {
+        let both = [MeetSide::Caller, MeetSide::Listener];
+        both.into_iter().filter_map(|side| Some((side, self.seat(side)?)))
+    }
+
+    /// True when one side waits for the other.
+    pub(super) fn waits(&self) -> bool {
+        self.seats.iter().flatten().count() == 1
     }
 
     pub(super) fn take(&mut self, side: MeetSide) -> Option<MeetingSeat> {
@@ -175,102 +176,5 @@ const fn place(side: MeetSide) -> usize {
     match side {
         MeetSide::Caller => 0,
         MeetSide::Listener => 1,
-    }
-}
-
-/// What one address has taken.
-#[derive(Debug, Clone, Copy, Default)]
-struct OwnerTally {
-    since: Instant,
-    taken: u32,
-    seated: u32,
-}
-
-/// The seats of every address.
-#[derive(Debug, Clone, Default)]
-pub(super) struct SeatOwners {
-    tallies: BTreeMap<IpAddr, OwnerTally>,
-    /// The meeting of each visitor, by its owner.
-    meetings: BTreeMap<(IpAddr, SocketAddr), MeetingId>,
-    /// Owners by how many visitors of theirs are seated.
-    crowds: BTreeSet<(u32, IpAddr)>,
-    forgot: Instant,
-}
-
-impl SeatOwners {
-    /// The meeting of a visitor.
-    pub(super) fn meeting_at(&self, at: SocketAddr) -> Option<MeetingId> {
-        self.meetings.get(&(owner(at.ip()), at)).copied()
-    }
-
-    /// The visitors of the address that has the most seats, if that is more than a
-    /// newcomer would have; with their meetings.
-    pub(super) fn crowd(
-        &self,
-        newcomer: SocketAddr,
-    ) -> impl Iterator<Item = (SocketAddr, MeetingId)> + '_ {
-        let own = self.tallies.get(&owner(newcomer.ip())).map_or(0, |tally| tally.seated);
-        let most = self.crowds.last().filter(|(seated, _)| *seated > own + 1);
-        most.into_iter().flat_map(move |(_, of)| self.visitors(*of))
-    }
-
-    fn visitors(&self, of: IpAddr) -> impl Iterator<Item = (SocketAddr, MeetingId)> + '_ {
-        let first = SocketAddr::from(([0; 4], 0));
-        let from = self.meetings.range((of, first)..);
-        from.take_while(move |((it, _), _)| *it == of).map(|((_, at), id)| (*at, *id))
-    }
-
-    /// Counts one more seat; false when the address has too many.
-    pub(super) fn count(&mut self, now: Instant, at: SocketAddr, config: &Config) -> bool {
-        self.forget(now, config.seat_window);
-        let full = self.tallies.len() >= OWNERS;
-        let owner = owner(at.ip());
-        if full && !self.tallies.contains_key(&owner) {
-            return false;
-        }
-        let tally = self.tallies.entry(owner).or_default();
-        if now.since(tally.since) >= config.seat_window {
-            (tally.since, tally.taken) = (now, 0);
-        }
-        if tally.taken >= config.seats_per_ip || tally.seated >= config.meetings_per_ip {
-            return false;
-        }
-        tally.taken += 1;
-        true
-    }
-
-    /// A visitor has its seat.
-    pub(super) fn came(&mut self, at: SocketAddr, id: MeetingId) {
-        let of = owner(at.ip());
-        if self.meetings.insert((of, at), id).is_none() {
-            self.seat(of, |seated| seated + 1);
-        }
-    }
-
-    /// A visitor has left its seat.
-    pub(super) fn left(&mut self, at: SocketAddr, id: MeetingId) {
-        let of = owner(at.ip());
-        if self.meetings.get(&(of, at)) == Some(&id) {
-            self.meetings.remove(&(of, at));
-            self.seat(of, |seated| seated.saturating_sub(1));
-        }
-    }
-
-    fn seat(&mut self, of: IpAddr, change: impl Fn(u32) -> u32) {
-        let tally = self.tallies.entry(of).or_default();
-        self.crowds.remove(&(tally.seated, of));
-        tally.seated = change(tally.seated);
-        if tally.seated > 0 {
-            self.crowds.insert((tally.seated, of));
-        }
-    }
-
-    /// Removes what is too old to matter. It walks the table, so it is rarely done.
-    fn forget(&mut self, now: Instant, window: Duration) {
-        if now.since(self.forgot) < window {
-            return;
-        }
-        self.forgot = now;
-        self.tallies.retain(|_, tally| tally.seated > 0 || now.since(tally.since) < window);
     }
 }
