@@ -52,8 +52,13 @@ pub struct Config {
     pub knock_slowest: Duration,
     /// How long both sides knock (PA-12).
     pub knock_for: Duration,
-    /// Addresses of the other side at which a visitor knocks.
+    /// Addresses of the other side at which a visitor knocks, whatever it is told how often.
     pub candidates: u32,
+    /// After so long in the same visit it knocks at one more: the other side may have been
+    /// started anew.
+    pub candidate_again: Duration,
+    /// Knocks at one of them.
+    pub knocks: u32,
     /// How long ordinary knocks are tried before ports are guessed.
     pub guess_after: Duration,
     /// Sockets from which a visitor knocks whose router gives every destination
@@ -66,6 +71,8 @@ pub struct Config {
     pub volley: u32,
     /// The time between two volleys.
     pub guess_pause: Duration,
+    /// When the same visit guesses ports, or knocks from many sockets, once more.
+    pub resort_again: Duration,
 }
 
 impl Default for Config {
@@ -91,12 +98,16 @@ impl Default for Config {
             knock_slowest: Duration::from_millis(400),
             knock_for: Duration::from_secs(4),
             candidates: 12,
+            candidate_again: Duration::from_secs(3),
+            // As many as there is time for in `knock_for`, and two more.
+            knocks: 16,
             guess_after: Duration::from_millis(500),
             // If no datagram is lost one of them is hit by all guesses but 3 in 10 000 times.
             sockets: 256,
             guesses: 2_048,
             volley: 16,
             guess_pause: Duration::from_millis(20),
+            resort_again: Duration::from_secs(60),
         }
     }
 }

@@ -16,6 +16,7 @@ mod aq_client;
 mod aq_wire;
 mod pa;
 mod pa_meet;
+mod pa_meet_budget;
 mod pa_meet_ends;
 mod pa_meet_flood;
 mod pa_meet_owners;

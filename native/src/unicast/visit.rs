@@ -4,6 +4,7 @@
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, PoisonError};
 
+use argon2::{Algorithm, Argon2, Params, Version};
 use hkdf::Hkdf;
 use if_addrs::get_if_addrs;
 use servent_core::meet::{MeetKey, MeetSide, MeetingId, Visit};
@@ -20,6 +21,14 @@ use crate::net::udp::canonical;
 
 /// The UDP port of a meeting place; the next one is its second.
 pub const MEET_PORT: u16 = 6349;
+/// Names the way in which names and keys of meetings are derived: another version of it
+/// has other names.
+const SALT: &[u8] = b"servent meeting 2";
+/// What deriving them costs: 32 MiB, written four times.
+const SLOWNESS: Params = match Params::new(32 << 10, 4, 1, None) {
+    Ok(params) => params,
+    Err(_) => Params::DEFAULT,
+};
 /// The most addresses of our own that are told the other side.
 const LOCAL: usize = 8;
 
@@ -34,10 +43,18 @@ pub struct MeetingSecret {
 }
 
 impl MeetingSecret {
-    /// Derives them from words that both sides know.
+    /// Derives them from words that both sides know: two of a list of 2 048, so a place
+    /// that tries them all has the key. That takes it days, and us a tenth of a second.
     #[must_use]
     pub fn from_words(words: &str) -> Self {
-        let keys = Hkdf::<Sha256>::new(Some(b"servent meeting 1"), words.as_bytes());
+        let mut slow = [0; 32];
+        // Nothing of this is too long or too short.
+        let _ = Argon2::new(Algorithm::Argon2id, Version::V0x13, SLOWNESS).hash_password_into(
+            words.as_bytes(),
+            SALT,
+            &mut slow,
+        );
+        let keys = Hkdf::<Sha256>::new(Some(SALT), &slow);
         let (mut meeting, mut key) = ([0; 16], [0; 16]);
         // Lengths this short are always possible.
         let _ = keys.expand(b"name", &mut meeting);
@@ -188,5 +205,11 @@ mod tests {
         assert_eq!(one, same);
         assert!(one.meeting != other.meeting && one.key != other.key);
         assert!(!one.meeting.0.starts_with(&one.key.0.to_be_bytes()));
+    }
+
+    /// All pairs of words are tried in days, not in the half minute of a fast hash.
+    #[test]
+    fn deriving_a_key_costs_memory_and_time() {
+        assert!(SLOWNESS.m_cost() >= 32 << 10 && SLOWNESS.t_cost() >= 4);
     }
 }

@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 
 use super::super::{Config, Event, MeetFailure, is_door};
+use super::budget::KnockBudget;
 use super::guess::LastResort;
 use super::{Visit, VisitEffects, VisitOutput, say};
 use crate::address::{LOWEST_PORT, Reach, owner, plausible, reach};
@@ -19,6 +20,8 @@ const CHOOSE_AGAIN: Duration = Duration::from_millis(100);
 struct KnockCandidate {
     at: SocketAddr,
     nonce: u64,
+    /// Knocks that are left for it.
+    left: u32,
 }
 
 /// A visitor that has been introduced.
@@ -37,6 +40,8 @@ pub(super) struct DoorKnocking {
     again: Option<Instant>,
     pause: Duration,
     until: Instant,
+    /// No longer than this, wherever the other side moves.
+    latest: Instant,
     /// What is done when they do not help.
     resort: Option<LastResort>,
     /// There is no more of it.
@@ -52,7 +57,7 @@ impl DoorKnocking {
         now: Instant,
         (place, it, card): (SocketAddr, &Introduction, MeetCard),
         (seen, ours): (Option<SocketAddr>, NatMapping),
-        (config, rng): (&Config, &mut Rng),
+        (config, budget, rng): (&Config, &mut KnockBudget, &mut Rng),
         fx: &mut VisitEffects,
     ) -> Self {
         let begin = now + Duration::from_micros(u64::from(it.wait));
@@ -67,6 +72,7 @@ impl DoorKnocking {
             again: Some(begin),
             pause: config.knock_again,
             until: begin + config.knock_for,
+            latest: begin + config.knock_for + config.knock_for,
             resort: None,
             tried: false,
             choice: None,
@@ -77,12 +83,13 @@ impl DoorKnocking {
         let near = near || reach(place.ip()) < Reach::World;
         for at in card.candidates.iter().chain([&it.seen]).copied() {
             let told_by = if near && at != it.seen { at.ip() } else { place.ip() };
-            if !knocking.may_knock_at(at, told_by) || !knocking.add(at, config) {
+            if !knocking.may_knock_at(at, told_by) || !knocking.add(now, at, (config, budget)) {
                 fx.event(Event::Skipped { peer: at });
             }
         }
         let about = (it, &card, ours);
-        knocking.resort = LastResort::new(begin, about, (config, &mut knocking.rng));
+        knocking.resort = LastResort::new(begin, about, (config, &mut knocking.rng))
+            .filter(|_| budget.take_resort(now, config));
         let (peer, theirs) = (it.seen, card.mapping);
         let candidates = u32::try_from(knocking.candidates.len()).unwrap_or(u32::MAX);
         fx.event(Event::Met { peer, candidates, mapping: theirs, relayed: it.relays });
@@ -106,28 +113,34 @@ impl DoorKnocking {
         &mut self,
         now: Instant,
         at: SocketAddr,
-        config: &Config,
+        (config, budget): (&Config, &mut KnockBudget),
         fx: &mut VisitEffects,
     ) {
         let known = self.candidates.iter().any(|it| it.at == at);
         if known || self.choice.is_some() || self.agreed.is_some() {
             return;
         }
-        if !self.may_knock_at(at, self.place.ip()) || !self.add(at, config) {
+        if !self.may_knock_at(at, self.place.ip()) || !self.add(now, at, (config, budget)) {
             return fx.event(Event::Skipped { peer: at });
         }
-        (self.again, self.pause, self.until) =
-            (Some(now), config.knock_again, now + config.knock_for);
+        let until = (now + config.knock_for).min(self.latest);
+        (self.again, self.pause, self.until) = (Some(now), config.knock_again, until);
     }
 
     /// One more address; false when there are too many.
-    fn add(&mut self, at: SocketAddr, config: &Config) -> bool {
+    fn add(
+        &mut self,
+        now: Instant,
+        at: SocketAddr,
+        (config, budget): (&Config, &mut KnockBudget),
+    ) -> bool {
         if self.candidates.iter().any(|it| it.at == at) {
             return true;
         }
-        let fits = self.candidates.len() < config.candidates as usize;
+        let fits = budget.take_address(now, config);
         if fits {
-            self.candidates.push(KnockCandidate { at, nonce: self.rng.next_u64() });
+            let (nonce, left) = (self.rng.next_u64(), config.knocks);
+            self.candidates.push(KnockCandidate { at, nonce, left });
         }
         fits
     }
@@ -153,7 +166,7 @@ impl DoorKnocking {
         &mut self,
         now: Instant,
         (from, knock): (SocketAddr, Knock),
-        (visit, config): (&Visit, &Config),
+        (visit, config, budget): (&Visit, &Config, &mut KnockBudget),
         fx: &mut VisitEffects,
     ) {
         let Knock { step, nonce, .. } = knock;
@@ -163,7 +176,7 @@ impl DoorKnocking {
                 say((from, KnockStep::Answer, nonce), visit, fx);
                 // Its router may have given it another port for us: we knock there.
                 let new = self.candidates.iter().all(|it| it.at != from);
-                if new && self.again.is_some() && self.add(from, config) {
+                if new && self.again.is_some() && self.add(now, from, (config, budget)) {
                     let nonce = self.candidates.last().map_or(0, |it| it.nonce);
                     say((from, KnockStep::Ask, nonce), visit, fx);
                 }
@@ -176,7 +189,7 @@ impl DoorKnocking {
                 }
                 if visit.side == MeetSide::Caller && self.choice.is_none() {
                     // It answers from where it is for us, whatever we thought.
-                    let chosen = KnockCandidate { at: from, nonce };
+                    let chosen = KnockCandidate { at: from, nonce, left: 0 };
                     self.choice = Some((chosen, now + CHOOSE_AGAIN));
                     self.again = None;
                     say((from, KnockStep::Choose, chosen.nonce), visit, fx);
@@ -257,8 +270,11 @@ impl DoorKnocking {
             }
             return Some((self.place, failure));
         }
-        for KnockCandidate { at, nonce } in &self.candidates {
-            say((*at, KnockStep::Ask, *nonce), visit, fx);
+        for KnockCandidate { at, nonce, left } in &mut self.candidates {
+            if *left > 0 {
+                *left -= 1;
+                say((*at, KnockStep::Ask, *nonce), visit, fx);
+            }
         }
         self.again =
             Some((now.max(again) + self.pause).min(self.until.max(now + Duration::from_micros(1))));

@@ -1,6 +1,7 @@
 //! One side of a meeting: it asks a place, takes its seat, and knocks.
 
 mod ask;
+mod budget;
 mod guess;
 mod knock;
 
@@ -10,6 +11,7 @@ use core::net::SocketAddr;
 use serde::{Deserialize, Serialize};
 
 use self::ask::PlaceAsking;
+use self::budget::KnockBudget;
 use self::knock::DoorKnocking;
 use super::{Config, Event, MeetFailure};
 use crate::address::canonical;
@@ -87,6 +89,8 @@ pub struct MeetVisitor {
     nonce: u64,
     stage: VisitStage,
     located: Option<(SocketAddr, NatMapping)>,
+    /// What is left for knocks in this visit.
+    budget: KnockBudget,
 }
 
 /// How far it is.
@@ -101,7 +105,15 @@ impl MeetVisitor {
     /// A visitor that has nothing to do.
     #[must_use]
     pub const fn new(config: Config, rng: Rng) -> Self {
-        Self { config, rng, visit: None, nonce: 0, stage: VisitStage::Idle, located: None }
+        Self {
+            config,
+            rng,
+            visit: None,
+            nonce: 0,
+            stage: VisitStage::Idle,
+            located: None,
+            budget: KnockBudget::new(),
+        }
     }
 
     /// True while it waits at a place, knocks, or answers knocks.
@@ -112,6 +124,7 @@ impl MeetVisitor {
 
     fn begin(&mut self, now: Instant, visit: Visit, fx: &mut VisitEffects) {
         self.end(fx);
+        self.budget = KnockBudget::new();
         self.nonce = self.rng.next_u64() | 1; // 0 means that there is none.
         let mut asking = PlaceAsking::new(now, &visit, &mut self.rng);
         asking.ask(now, &self.config, fx);
@@ -190,7 +203,7 @@ impl MeetVisitor {
         if let VisitStage::Knocking(knocking) = &mut self.stage
             && knocking.is_with(it.other)
         {
-            return knocking.seen_at(now, it.seen, &self.config, fx);
+            return knocking.seen_at(now, it.seen, (&self.config, &mut self.budget), fx);
         }
         let Visit { key, meeting, side, .. } = *visit;
         let Some(card) = MeetCard::open(&it.card, key, meeting, side.other()) else {
@@ -203,7 +216,7 @@ impl MeetVisitor {
             now,
             (from, &it, card),
             (seen, ours),
-            (&self.config, &mut self.rng),
+            (&self.config, &mut self.budget, &mut self.rng),
             fx,
         );
         self.stage = VisitStage::Knocking(knocking);
@@ -217,7 +230,7 @@ impl MeetVisitor {
         }
         // Until we are introduced nothing is answered: the other side repeats it.
         let VisitStage::Knocking(knocking) = &mut self.stage else { return };
-        knocking.heard(now, (from, knock), (visit, &self.config), fx);
+        knocking.heard(now, (from, knock), (visit, &self.config, &mut self.budget), fx);
     }
 
     fn fail(&mut self, peer: SocketAddr, failure: MeetFailure, fx: &mut VisitEffects) {

@@ -20,7 +20,7 @@ use tokio::sync::{Semaphore, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::via::{FoundPeer, ViaPlace, addresses, bind_any, check_place, leave, split};
+use super::via::{FoundPeer, ViaPlace, addresses, bind_any, check_code, check_place, leave, split};
 use crate::cli::carry::code;
 use crate::cli::serve::share::told;
 use crate::config::Settings;
@@ -59,7 +59,7 @@ pub(crate) fn check(settings: &Settings, tls: bool) -> Result<(), Failure> {
 pub(crate) fn announce(voice: Voice, settings: &Settings) -> Result<(), Failure> {
     let Some(place) = &settings.meet else { return Ok(()) };
     let code = code_in(&settings.state)?;
-    split(&code)?;
+    check_code(&code)?;
     let link = format!("{SCHEME}{code}@{place}/");
     let fact = json!({ "event": "meeting", "link": link, "place": place });
     told(voice, &fact, &format!("anywhere {link}"))
@@ -69,7 +69,7 @@ pub(crate) fn announce(voice: Voice, settings: &Settings) -> Result<(), Failure>
 /// servent would tell.
 pub(crate) fn link(at: SocketAddr, code: &str) -> Option<String> {
     let read = code::read(code, "the code of a hit").ok()?;
-    split(&read).ok()?;
+    check_code(&read).ok()?;
     Some(format!("{SCHEME}{code}@{at}"))
 }
 

@@ -123,14 +123,19 @@ enum MeetStep {
 }
 
 /// The part of a code that is for the meeting, and the one for the transfer.
+/// It takes a tenth of a second: a place must not try all words.
 pub(crate) fn split(code: &TransferCode) -> Result<(MeetingSecret, TransferCode), Failure> {
-    let Some((meeting, rest)) = code.to_meet() else {
-        return Err(Failure::usage("this code is too short for a meeting place").next(
+    check_code(code).map(|(meeting, rest)| (MeetingSecret::from_words(&meeting), rest))
+}
+
+/// The words of a code for the meeting, and those for the transfer.
+pub(crate) fn check_code(code: &TransferCode) -> Result<(String, TransferCode), Failure> {
+    code.to_meet().ok_or_else(|| {
+        Failure::usage("this code is too short for a meeting place").next(
             "two of its words are for the place, and the others have 8 letters at least: \
              take the five words that the receiver shows",
-        ));
-    };
-    Ok((MeetingSecret::from_words(&meeting), rest))
+        )
+    })
 }
 
 /// Refuses what can be the name of no place. Nothing is asked for, or made ready, before.
@@ -417,7 +422,7 @@ impl ViaPlace {
         let (listener, name) = (self.listener(), &self.name);
         let what = format!(
             "no {listener} waits with this code at the meeting place {name}: \
-             the code is wrong, or the {listener} has not come there"
+             the code is wrong, the {listener} has not come there, or it is of another version"
         );
         Failure::new(Exit::Network, what).next(match self.in_turn {
             true => "compare the link with what `servent share --meet` prints when it starts",

@@ -55,7 +55,7 @@ pub(super) fn split_links(urls: &[String]) -> Result<(Vec<String>, Option<MeetLi
 /// # Errors
 /// A link without a code.
 pub(super) fn split_each(urls: &[String]) -> Result<(Vec<String>, Vec<MeetLink>), Failure> {
-    let (mut plain, mut links) = (Vec::new(), Vec::new());
+    let (mut plain, mut links, mut meetings) = (Vec::new(), Vec::new(), Vec::new());
     for url in urls {
         let begins = url.get(..SCHEME.len()).is_some_and(|it| it.eq_ignore_ascii_case(SCHEME));
         if !begins {
@@ -63,11 +63,17 @@ pub(super) fn split_each(urls: &[String]) -> Result<(Vec<String>, Vec<MeetLink>)
             continue;
         }
         let (link, path) = parse(&url[SCHEME.len()..])?;
-        let (meeting, _) = split(&link.code)?;
-        plain.push(format!("http://{}{path}", route_address(meeting.meeting)));
-        if !links.contains(&link) {
-            links.push(link);
-        }
+        let known = links.iter().position(|it| *it == link);
+        let meeting = match known {
+            Some(n) => meetings[n],
+            None => {
+                let (secret, _) = split(&link.code)?;
+                links.push(link);
+                meetings.push(secret.meeting);
+                secret.meeting
+            }
+        };
+        plain.push(format!("http://{}{path}", route_address(meeting)));
     }
     Ok((plain, links))
 }

@@ -1,0 +1,177 @@
+//! PA-12: a hostile place, or a stranger that has found out the first words of a code, makes
+//! a visitor knock at few addresses, and not for long.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+
+use servent_core::engine::{Engine as _, Fx};
+use servent_core::meet::{
+    Config, Event, MeetCard, MeetKey, MeetSide, MeetVisitor, MeetingId, NatMapping, Visit,
+    VisitInput, VisitOutput,
+};
+use servent_core::rng::Rng;
+use servent_core::time::{Duration, Instant};
+use servent_core::wire::meet::{Introduction, MeetPacket};
+
+const KEY: MeetKey = MeetKey(1, 2);
+const MEETING: MeetingId = MeetingId([1; 16]);
+
+fn place() -> SocketAddr {
+    ([192, 0, 2, 1], 6_349).into()
+}
+
+fn third_party(n: u32) -> SocketAddr {
+    (std::net::Ipv4Addr::from_bits(0x5000_0000 + n), 5_000).into()
+}
+
+/// A visitor with its seat at a place that lies, and when it has knocked where.
+struct DeceivedVisitor {
+    visitor: MeetVisitor,
+    nonce: u64,
+    now: Instant,
+    knocks: BTreeMap<SocketAddr, Vec<Instant>>,
+}
+
+impl DeceivedVisitor {
+    fn new() -> Self {
+        let visitor = MeetVisitor::new(Config::default(), Rng::new(1));
+        let (now, knocks) = (Instant::from_secs(1_000), BTreeMap::new());
+        let mut it = Self { visitor, nonce: 0, now, knocks };
+        let own = SocketAddr::from(([198, 51, 100, 1], 4_000));
+        let visit = Visit {
+            places: vec![place()],
+            probes: Vec::new(),
+            meeting: MEETING,
+            key: KEY,
+            side: MeetSide::Caller,
+            local: vec![own],
+        };
+        let asked = it.say(VisitInput::Begin(visit));
+        let [VisitOutput::Packet { packet: MeetPacket::Question { nonce }, .. }] = asked[..] else {
+            panic!("{asked:?}")
+        };
+        let cookie = MeetPacket::Cookie { nonce, cookie: 9, seen: own };
+        let told = it.say(VisitInput::Packet { from: place(), packet: cookie });
+        it.nonce = told
+            .iter()
+            .find_map(|output| match output {
+                VisitOutput::Packet { packet: MeetPacket::Register(it), .. } => Some(it.nonce),
+                _ => None,
+            })
+            .expect("it takes its seat");
+        it
+    }
+
+    fn say(&mut self, input: VisitInput) -> Vec<VisitOutput> {
+        let mut fx = Fx::new();
+        self.visitor.handle(self.now, input, &mut fx);
+        self.note(&fx)
+    }
+
+    fn note(&mut self, fx: &Fx<VisitOutput, Event>) -> Vec<VisitOutput> {
+        for output in fx.outputs() {
+            if let VisitOutput::Packet { to, packet: MeetPacket::Knock(_) } = output {
+                self.knocks.entry(*to).or_default().push(self.now);
+            }
+        }
+        fx.outputs().cloned().collect()
+    }
+
+    fn run(&mut self, length: Duration) {
+        let until = self.now + length;
+        while let Some((at, _)) = self.visitor.poll_timeout().filter(|(at, _)| *at <= until) {
+            self.now = self.now.max(at);
+            let mut fx = Fx::new();
+            self.visitor.handle_timeout(self.now, &mut fx);
+            self.note(&fx);
+        }
+        self.now = until;
+    }
+
+    /// The place introduces a side with so many addresses, which it says it has signed.
+    fn introduce(&mut self, other: u64, seen: SocketAddr, signed: &[SocketAddr]) {
+        let card = MeetCard { mapping: NatMapping::Varies, candidates: signed.to_vec() };
+        let card = card.seal(KEY, MEETING, MeetSide::Listener);
+        let (nonce, wait, relays) = (self.nonce, 0, true);
+        let it = Introduction { nonce, wait, relays, seen, other, card };
+        self.say(VisitInput::Packet { from: place(), packet: MeetPacket::Introduce(it) });
+    }
+
+    fn hosts(&self) -> usize {
+        self.knocks.keys().map(SocketAddr::ip).collect::<BTreeSet<_>>().len()
+    }
+
+    fn all(&self) -> usize {
+        self.knocks.values().map(Vec::len).sum()
+    }
+}
+
+#[test]
+fn pa_12_no_number_of_introductions_makes_a_visitor_knock_at_many() {
+    let mut visitor = DeceivedVisitor::new();
+    let begun = visitor.now;
+    for n in 0..1_200 {
+        let signed: Vec<_> = (1..9).map(|k| third_party(10 * n + k)).collect();
+        visitor.introduce(1_000 + u64::from(n), third_party(10 * n), &signed);
+        visitor.run(Duration::from_millis(50));
+        if visitor.now.since(begun) == Duration::from_secs(6) {
+            assert!((12..=14).contains(&visitor.hosts()), "{} hosts", visitor.hosts());
+        }
+    }
+    let hosts = 12 + 60 / 3;
+    assert!(visitor.hosts() <= hosts, "{} hosts in a minute", visitor.hosts());
+    assert!(visitor.all() <= 16 * hosts, "{} knocks in a minute", visitor.all());
+}
+
+#[test]
+fn pa_12_the_same_third_party_is_knocked_at_seldom() {
+    let mut visitor = DeceivedVisitor::new();
+    let signed: Vec<_> = (0..8).map(third_party).collect();
+    for n in 0..1_200 {
+        visitor.introduce(1_000 + n, third_party(0), &signed);
+        visitor.run(Duration::from_millis(50));
+    }
+    assert!(visitor.all() <= 16 * (12 + 60 / 3), "{} knocks in a minute", visitor.all());
+}
+
+#[test]
+fn pa_12_an_other_side_that_moves_again_and_again_is_not_knocked_at_for_ever() {
+    let mut visitor = DeceivedVisitor::new();
+    let begun = visitor.now;
+    for n in 0..60 {
+        visitor.introduce(7, third_party(n), &[]);
+        visitor.run(Duration::from_secs(1));
+    }
+    let last = visitor.knocks.values().flatten().max().unwrap();
+    assert!(last.since(begun) <= Duration::from_secs(8), "{last:?}");
+    assert!(visitor.knocks.values().all(|knocks| knocks.len() <= 16), "{:?}", visitor.knocks);
+}
+
+#[test]
+fn pa_12_ports_are_guessed_once_a_minute() {
+    let mut visitor = DeceivedVisitor::new();
+    let victim = third_party(0);
+    let guessed = |visitor: &DeceivedVisitor| visitor.knocks.len();
+    for n in 0..11 {
+        visitor.introduce(1_000 + n, victim, &[victim]);
+        visitor.run(Duration::from_secs(5));
+    }
+    let once = Config::default().guesses as usize;
+    assert!((once / 2..=once + 1).contains(&guessed(&visitor)), "{} ports", guessed(&visitor));
+}
+
+#[test]
+fn pa_12_an_other_side_that_was_started_anew_is_met_all_the_same() {
+    let mut visitor = DeceivedVisitor::new();
+    let addresses = |n| (0..8).map(|k| third_party(10 * n + k)).collect::<Vec<_>>();
+    for n in 0..3 {
+        visitor.introduce(1_000 + u64::from(n), third_party(10 * n), &addresses(n));
+        visitor.run(Duration::from_millis(100));
+        assert!(addresses(n).iter().all(|at| visitor.knocks.contains_key(at)), "the {n}th");
+        visitor.run(Duration::from_secs(30));
+    }
+    // And at once, at the address that matters.
+    visitor.introduce(2_000, third_party(100), &addresses(10));
+    visitor.introduce(2_001, third_party(110), &addresses(11));
+    assert!(visitor.knocks.contains_key(&third_party(110)));
+}
