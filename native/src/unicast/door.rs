@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -11,8 +12,10 @@ use futures::{SinkExt as _, StreamExt as _};
 use servent_core::address::owner;
 use servent_core::meet::door_address;
 use servent_core::node::{MeetAnswer, MeetCommand, NodeCommand};
+use servent_core::wire::meet::MeetPacket;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::time::{sleep, timeout};
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::{WebSocketStream, accept_async_with_config, client_async_with_config};
@@ -27,23 +30,31 @@ use crate::net::udp::canonical;
 const PATIENCE: Duration = Duration::from_secs(1);
 /// How long it may take to get through a door.
 const OPENING: Duration = Duration::from_secs(3);
-/// How long a visitor may be silent.
+/// How long a place may be silent behind its door.
 const SILENCE: Duration = Duration::from_secs(300);
 /// The pause after the system had no connection to give.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// How many may come through a door.
+/// How many may come through a door, and how long they may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DoorLimits {
-    /// At the same time.
+    /// At the same time. When there are as many, the address that has the most gives its
+    /// oldest up for one that has fewer.
     pub visitors: usize,
     /// Of them from one address; an IPv6 /64 network counts as one.
     pub per_ip: usize,
+    /// How long the opening handshake may take.
+    pub opening: Duration,
+    /// How long a visitor may be there until the place has given it a seat.
+    pub unseated: Duration,
+    /// How long a visitor that has had a seat may be silent.
+    pub silence: Duration,
 }
 
 impl Default for DoorLimits {
     fn default() -> Self {
-        Self { visitors: 512, per_ip: 16 }
+        let [opening, unseated, silence] = [3, 10, 300].map(Duration::from_secs);
+        Self { visitors: 512, per_ip: 16, opening, unseated, silence }
     }
 }
 
@@ -56,7 +67,7 @@ impl Endpoint {
     ) -> impl Future<Output = ()> + Send + use<> {
         let (shared, servent) = (Arc::clone(&self.shared), self.servent().clone());
         async move {
-            let inside = Arc::new(DoorCount { limits, visitors: Mutex::default() });
+            let inside = Arc::new(DoorCount::new(limits));
             loop {
                 let Ok((tcp, peer)) = listener.accept().await else {
                     sleep(PAUSE).await; // Most often there are too many open files.
@@ -65,10 +76,11 @@ impl Endpoint {
                 let Some(seat) = DoorSeat::take(&inside, peer) else { continue };
                 let (shared, servent) = (Arc::clone(&shared), servent.clone());
                 tokio::spawn(async move {
-                    if let Err(why) = let_in((&shared, &servent), tcp, canonical(peer)).await {
-                        tracing::debug!(%peer, %why, "the door");
+                    let visit = let_in((&shared, &servent), (tcp, canonical(peer)), limits);
+                    tokio::select! {
+                        ended = visit => tracing::debug!(%peer, ?ended, "the door"),
+                        () = seat.leave.notified() => tracing::debug!(%peer, "gave way"),
                     }
-                    drop(seat);
                 });
             }
         }
@@ -102,7 +114,8 @@ pub(super) async fn fall_back(
                 if let Some(detour) = Detour::open(shared, place) {
                     // Longer than the visit: what is relayed goes on.
                     tokio::spawn(async move {
-                        let ended = pump(socket, detour).await;
+                        let patience = VisitorPatience { unseated: SILENCE, silence: SILENCE };
+                        let ended = pump(socket, detour, patience).await;
                         tracing::debug!(%place, ?ended, "left the door");
                     });
                 }
@@ -132,28 +145,67 @@ async fn go_in(place: SocketAddr) -> io::Result<WebSocketStream<TcpStream>> {
 
 async fn let_in(
     (shared, servent): (&Arc<SharedEndpoint>, &Handle),
-    tcp: TcpStream,
-    peer: SocketAddr,
+    (tcp, peer): (TcpStream, SocketAddr),
+    limits: DoorLimits,
 ) -> io::Result<()> {
     tcp.set_nodelay(true)?;
-    let opened = timeout(OPENING, accept_async_with_config(tcp, Some(messages())));
+    let opened = timeout(limits.opening, accept_async_with_config(tcp, Some(messages())));
     let socket = opened.await?.map_err(io::Error::other)?;
     let at = door_address(peer);
     let Some(detour) = Detour::open(shared, at) else {
         return Err(io::ErrorKind::AddrInUse.into());
     };
-    let ended = pump(socket, detour).await;
-    // Its seat and its meeting end with it: the other side need not wait.
-    let _ = servent.command(NodeCommand::Meet(MeetCommand::Lost { at })).await; // It may have ended.
-    ended
+    let _lost = LostVisitor { at, servent: servent.clone() };
+    pump(socket, detour, VisitorPatience { unseated: limits.unseated, silence: limits.silence })
+        .await
+}
+
+/// The seat and the meeting of a visitor end with its connection, however that ends: the
+/// other side need not wait.
+struct LostVisitor {
+    at: SocketAddr,
+    servent: Handle,
+}
+
+impl Drop for LostVisitor {
+    fn drop(&mut self) {
+        let (at, servent) = (self.at, self.servent.clone());
+        tokio::spawn(async move {
+            let lost = NodeCommand::Meet(MeetCommand::Lost { at });
+            let _ = servent.command(lost).await; // It may have ended.
+        });
+    }
+}
+
+/// How long the other end may be silent.
+#[derive(Debug, Clone, Copy)]
+struct VisitorPatience {
+    /// In all, until it was given a seat.
+    unseated: Duration,
+    /// From then on.
+    silence: Duration,
+}
+
+/// True for a datagram that only a visitor with a seat is sent.
+fn tells_of_seat(datagram: &[u8]) -> bool {
+    let packet = MeetPacket::parse(datagram);
+    matches!(packet, Ok(MeetPacket::Waiting { .. } | MeetPacket::Introduce(_)))
 }
 
 /// Moves datagrams both ways until one side ends.
-async fn pump(socket: WebSocketStream<TcpStream>, detour: Detour) -> io::Result<()> {
+async fn pump(
+    socket: WebSocketStream<TcpStream>,
+    detour: Detour,
+    patience: VisitorPatience,
+) -> io::Result<()> {
     let (mut sink, mut stream) = socket.split();
     let (entry, mut way_out) = detour.split();
+    let (seated, until) = (AtomicBool::new(false), Instant::now() + patience.unseated);
     let outward = async {
         while let Some(data) = way_out.recv().await {
+            if !seated.load(Ordering::Relaxed) {
+                seated.store(tells_of_seat(&data), Ordering::Relaxed);
+            }
             sink.feed(Message::Binary(data)).await?;
             while let Ok(data) = way_out.try_recv() {
                 sink.feed(Message::Binary(data)).await?;
@@ -165,7 +217,15 @@ async fn pump(socket: WebSocketStream<TcpStream>, detour: Detour) -> io::Result<
     };
     let inward = async {
         loop {
-            match timeout(SILENCE, stream.next()).await? {
+            let latest = match seated.load(Ordering::Relaxed) {
+                true => Instant::now() + patience.silence,
+                false => until,
+            };
+            let next = timeout_at(latest, stream.next()).await;
+            if next.is_err() && latest == until && seated.load(Ordering::Relaxed) {
+                continue; // It was given its seat meanwhile.
+            }
+            match next? {
                 Some(Ok(Message::Binary(data))) => entry.deliver(data),
                 Some(Ok(Message::Close(_))) | None => return Ok(()),
                 Some(Ok(_)) => {}
@@ -180,11 +240,13 @@ async fn pump(socket: WebSocketStream<TcpStream>, detour: Detour) -> io::Result<
     }
 }
 
-/// How many are inside, of each owner of addresses.
+/// Who is inside, by owner of addresses; the oldest of each first.
 #[derive(Debug)]
 struct DoorCount {
     limits: DoorLimits,
-    visitors: Mutex<BTreeMap<IpAddr, usize>>,
+    inside: Mutex<BTreeMap<IpAddr, BTreeMap<u64, Arc<Notify>>>>,
+    /// How many have come.
+    came: AtomicU64,
 }
 
 /// One visitor that is counted.
@@ -192,48 +254,90 @@ struct DoorCount {
 struct DoorSeat {
     count: Arc<DoorCount>,
     owner: IpAddr,
+    number: u64,
+    /// It is to leave.
+    leave: Arc<Notify>,
+}
+
+impl DoorCount {
+    const fn new(limits: DoorLimits) -> Self {
+        Self { limits, inside: Mutex::new(BTreeMap::new()), came: AtomicU64::new(0) }
+    }
+
+    fn remove(&self, owner: IpAddr, number: u64) {
+        let mut inside = self.inside.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(ours) = inside.get_mut(&owner) {
+            ours.remove(&number);
+            if ours.is_empty() {
+                inside.remove(&owner);
+            }
+        }
+    }
 }
 
 impl DoorSeat {
     fn take(count: &Arc<DoorCount>, peer: SocketAddr) -> Option<Self> {
         let owner = owner(peer.ip());
-        let mut visitors = count.visitors.lock().unwrap_or_else(PoisonError::into_inner);
-        let all: usize = visitors.values().sum();
-        let ours = visitors.get(&owner).copied().unwrap_or(0);
-        if all >= count.limits.visitors || ours >= count.limits.per_ip {
+        let mut inside = count.inside.lock().unwrap_or_else(PoisonError::into_inner);
+        let all: usize = inside.values().map(BTreeMap::len).sum();
+        let ours = inside.get(&owner).map_or(0, BTreeMap::len);
+        if ours >= count.limits.per_ip {
             return None;
         }
-        visitors.insert(owner, ours + 1);
-        drop(visitors);
-        Some(Self { count: Arc::clone(count), owner })
+        if all >= count.limits.visitors {
+            // One with as many as ours would have gives none up: they would take turns.
+            let crowd = inside.values_mut().max_by_key(|theirs| theirs.len());
+            let (_, gives_way) = crowd.filter(|theirs| theirs.len() > ours + 1)?.pop_first()?;
+            gives_way.notify_one();
+        }
+        let (number, leave) = (count.came.fetch_add(1, Ordering::Relaxed), Arc::default());
+        inside.entry(owner).or_default().insert(number, Arc::clone(&leave));
+        drop(inside);
+        Some(Self { count: Arc::clone(count), owner, number, leave })
     }
 }
 
 impl Drop for DoorSeat {
     fn drop(&mut self) {
-        let mut visitors = self.count.visitors.lock().unwrap_or_else(PoisonError::into_inner);
-        match visitors.get_mut(&self.owner) {
-            Some(count) if *count > 1 => *count -= 1,
-            _ => drop(visitors.remove(&self.owner)),
-        }
+        self.count.remove(self.owner, self.number);
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use futures::FutureExt as _;
+
     use super::*;
+
+    fn door(visitors: usize, per_ip: usize) -> Arc<DoorCount> {
+        Arc::new(DoorCount::new(DoorLimits { visitors, per_ip, ..DoorLimits::default() }))
+    }
 
     #[test]
     fn one_address_cannot_keep_the_others_out() {
-        let limits = DoorLimits { visitors: 3, per_ip: 2 };
-        let inside = Arc::new(DoorCount { limits, visitors: Mutex::default() });
+        let inside = door(3, 2);
         let take = |text: &str| DoorSeat::take(&inside, text.parse().unwrap());
         let (one, two) = (take("192.0.2.1:1").unwrap(), take("192.0.2.1:2").unwrap());
         assert!(take("192.0.2.1:3").is_none(), "it has its share");
         let other = take("192.0.2.2:1").unwrap();
-        assert!(take("192.0.2.3:1").is_none(), "there is no more room");
-        drop((one, two, other));
-        assert!(take("192.0.2.3:1").is_some());
-        assert!(inside.visitors.lock().unwrap().is_empty(), "nothing is kept of them");
+        let third = take("192.0.2.3:1").expect("the crowd gives way");
+        assert!(one.leave.notified().now_or_never().is_some(), "its oldest leaves");
+        assert!(two.leave.notified().now_or_never().is_none());
+        assert!(take("192.0.2.4:1").is_none(), "none has more than it would have");
+        drop((one, two, other, third));
+        assert!(inside.inside.lock().unwrap().is_empty(), "nothing is kept of them");
+    }
+
+    #[test]
+    fn many_addresses_with_all_they_may_have_do_not_lock_the_door() {
+        let inside = door(512, 16);
+        let crowd: Vec<_> = (0..512_u16)
+            .map(|n| SocketAddr::from(([198, 51, 100, (n % 32) as u8], 1_000 + n)))
+            .filter_map(|at| DoorSeat::take(&inside, at))
+            .collect();
+        assert_eq!(crowd.len(), 512);
+        let honest = (0..20).map(|n| SocketAddr::from(([203, 0, 113, n], 1_000)));
+        let honest: Vec<_> = honest.filter_map(|at| DoorSeat::take(&inside, at)).collect();
+        assert_eq!(honest.len(), 20);
     }
 }

@@ -7,6 +7,7 @@ mod recorded;
 
 mod arrivals;
 mod caches;
+mod door;
 mod foreign;
 mod foreign_peers;
 mod foreign_proxies;

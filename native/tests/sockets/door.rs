@@ -1,0 +1,70 @@
+//! The door of a meeting place (PA-13): a connection that asks for nothing is not kept.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use servent::unicast::{DoorLimits, Endpoint, EndpointOptions};
+use servent_core::meet;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::timeout;
+
+const UPGRADE: &str = "GET /meet HTTP/1.1\r\nHost: place\r\nUpgrade: websocket\r\n\
+    Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\n\
+    Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
+
+/// A place with an impatient door.
+async fn place(limits: DoorLimits) -> (Endpoint, SocketAddr) {
+    let config = meet::Config { place: true, relay_rate: 1_000_000, ..meet::Config::default() };
+    let options = EndpointOptions { meet: Some(config), ..EndpointOptions::default() };
+    let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    let endpoint = Endpoint::bind(any, options).await.unwrap();
+    let door = TcpListener::bind(any).await.unwrap();
+    let at = door.local_addr().unwrap();
+    tokio::spawn(endpoint.open_door(door, limits));
+    (endpoint, at)
+}
+
+/// Reads until the place ends the connection; what it said.
+async fn until_end(mut tcp: TcpStream) -> String {
+    let mut said = Vec::new();
+    let read = timeout(Duration::from_secs(20), tcp.read_to_end(&mut said)).await;
+    assert!(read.is_ok(), "the connection is kept");
+    String::from_utf8_lossy(&said).into_owned()
+}
+
+#[tokio::test]
+async fn a_connection_that_says_nothing_is_ended() {
+    let soon = Duration::from_millis(200);
+    let limits = DoorLimits { opening: soon, unseated: soon, ..DoorLimits::default() };
+    let (_place, at) = place(limits).await;
+    let silent = TcpStream::connect(at).await.unwrap();
+    assert_eq!(until_end(silent).await, "");
+    // Nor is one kept that has opened the WebSocket and takes no seat.
+    let mut open = TcpStream::connect(at).await.unwrap();
+    open.write_all(UPGRADE.as_bytes()).await.unwrap();
+    let said = until_end(open).await;
+    assert!(said.starts_with("HTTP/1.1 101"), "{said}");
+}
+
+#[tokio::test]
+async fn when_the_door_is_full_the_crowd_gives_way() {
+    let (_place, at) = place(DoorLimits { visitors: 4, per_ip: 4, ..DoorLimits::default() }).await;
+    let from = |ip: [u8; 4]| async move {
+        let socket = tokio::net::TcpSocket::new_v4().unwrap();
+        socket.bind((ip, 0).into()).unwrap();
+        let mut tcp = socket.connect(at).await.unwrap();
+        tcp.write_all(UPGRADE.as_bytes()).await.unwrap();
+        tcp
+    };
+    let mut crowd = Vec::new();
+    for _ in 0..4 {
+        let mut tcp = from([127, 0, 0, 1]).await;
+        assert_eq!(tcp.read_u8().await.unwrap(), b'H');
+        crowd.push(tcp);
+    }
+    let mut other = from([127, 0, 0, 2]).await;
+    assert_eq!(other.read_u8().await.unwrap(), b'H', "it is let in");
+    let oldest = crowd.remove(0);
+    assert!(until_end(oldest).await.contains("101"), "and the oldest of the crowd is not any more");
+}
