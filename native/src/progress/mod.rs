@@ -22,7 +22,7 @@ pub(crate) use self::speed::RecentRate;
 pub(crate) use self::stream::{
     Reporter, StreamProgress, amount, facts_go_aside, per_second, speed,
 };
-pub(crate) use self::text::{bytes, count, length, rate};
+pub(crate) use self::text::{bytes, count, decimal, length, rate};
 
 /// The form of output that suits the caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -16,7 +16,7 @@ use crate::cli::amount::rate;
 use crate::cli::carry::unicast::bind;
 use crate::cli::start::{TraceFlag, address, runtime};
 use crate::exit::{Exit, Failure, error_text};
-use crate::progress::{Reporter, Voice, bytes, count};
+use crate::progress::{Reporter, Voice, bytes, count, decimal};
 use crate::signal::Signals;
 
 /// How often a free port is looked for whose next one is free too.
@@ -115,9 +115,9 @@ async fn report(
         fact.insert("event".into(), "meetings".into());
     }
     let sentence = format!(
-        "{} now, {} relayed; so far {} introduced, {} passed on",
-        count(now.meetings, "meeting"),
-        now.relayed,
+        "{} waiting, {} relayed; so far {} introduced, {} passed on",
+        now.waiting,
+        count(now.relayed, "pair"),
         count(now.introduced, "pair"),
         bytes(now.relayed_bytes)
     );
@@ -143,7 +143,7 @@ impl MeetArgs {
         });
         let relays = match relay {
             Some(rate) => {
-                format!("passes on {} a second, over TCP port {} too", bytes(rate), at.port())
+                format!("passes on {} a second, over TCP port {} too", decimal(rate), at.port())
             }
             None => "passes on nothing".to_owned(),
         };
