@@ -23,6 +23,11 @@
 //! visitor that comes through it has an address ([`door_address`]) at which no other
 //! knocks.
 //!
+//! The other side of a meeting that is relayed has a name of its own
+//! ([`is_meeting_peer`]), as has that of every later meeting of one visitor: the side that a place
+//! introduces next at the same address is another peer, and what was begun with the one
+//! before ends.
+//!
 //! | what it costs a stranger | what it gets |
 //! |---|---|
 //! | a question of 64 bytes, from any address | 37 bytes at most, nothing remembered |
@@ -36,12 +41,14 @@ mod clause;
 mod config;
 mod door;
 mod event;
+mod name;
 mod place;
 mod visit;
 
 pub use self::config::Config;
 pub use self::door::{door_address, is_door};
 pub use self::event::{Event, MeetFailure};
+pub use self::name::is_meeting_peer;
 pub use self::place::{MeetPlace, PlaceCounters, PlaceInput, PlaceOutput};
 pub use self::visit::{MeetVisitor, Visit, VisitInput, VisitOutput};
 pub use crate::wire::meet::{

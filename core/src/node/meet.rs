@@ -153,6 +153,9 @@ impl Meetings {
 fn visit(cx: &mut NodeCx<'_>, output: VisitOutput) {
     let answer = match output {
         VisitOutput::Packet { to, packet } => return send(to, &packet, cx.fx),
+        VisitOutput::Route { peer, to } => {
+            return cx.wishes.push_back(CrossWish::Route { peer, to });
+        }
         VisitOutput::Moved { peer, to } => {
             cx.wishes.push_back(CrossWish::Route { peer, to });
             MeetAnswer::Moved { peer, to }

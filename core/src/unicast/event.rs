@@ -185,7 +185,7 @@ pub enum ConnEnding {
     Finished,
     /// The peer sent CLOSE and no longer has what is missing.
     Abandoned,
-    /// The peer started another connection.
+    /// The peer started another connection, or another peer is at its address.
     Replaced,
     /// The host dropped it.
     Forgotten,

@@ -29,7 +29,8 @@ pub enum Input {
     /// The system refused to send a datagram of so many bytes there.
     TooLarge { peer: SocketAddr, bytes: u32 },
     /// What is for a peer goes to this address from now on, and what comes from
-    /// there is of that peer: both have proven it in another way (PA-13).
+    /// there is of that peer: both have proven it in another way (PA-13). The connections
+    /// with another peer that was there end ([`super::ConnEnding::Replaced`]).
     Route { peer: SocketAddr, to: SocketAddr },
     /// The turn is over: whatever is due is sent now, several messages and
     /// acknowledgements in one datagram. A host that does not say so gets the

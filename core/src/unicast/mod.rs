@@ -362,6 +362,7 @@ impl Endpoint {
         fx: &mut UnicastEffects,
     ) {
         self.counters.packets_in += 1;
+        let from = addr;
         let Some(addr) = self.name_of(now, (addr, &packet, bytes), fx) else { return };
         let later = |block: &ConnBlock| !matches!(block, ConnBlock::Data(data) if data.first);
         let welcome = |block: &ConnBlock| {
@@ -369,10 +370,10 @@ impl Endpoint {
         };
         let known = self.peers.find(addr);
         if known.is_none() && self.config.prove && !self.is_proven(addr, &packet) {
-            return self.challenge(now, (addr, &packet, bytes), fx);
+            return self.challenge(now, (from, addr), (&packet, bytes), fx);
         }
         let at = if known.is_none() && packet.blocks.iter().any(welcome) {
-            self.peers.find_or_add(addr, Some(owner(addr.ip())), &self.config)
+            self.peers.find_or_add(addr, Some(owner(from.ip())), &self.config)
         } else {
             known
         };

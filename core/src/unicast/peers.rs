@@ -1,11 +1,24 @@
 //! Peers by address.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 
 use super::peer::UnicastPeer;
 use super::{Config, UnicastConnId};
+use crate::meet::is_meeting_peer;
+
+/// Peers that are remembered before they are known.
+const EXPECTED: usize = 64;
+
+/// A peer that is not known yet.
+#[derive(Debug, Clone)]
+struct ExpectedPeer {
+    name: SocketAddr,
+    /// Where it will be, and where it goes from there.
+    home: SocketAddr,
+    to: Option<SocketAddr>,
+}
 
 /// All peers: a slab, a sorted index over it, and the peer used last, because
 /// messages come in runs. An index rather than a hash map, because an address
@@ -21,8 +34,8 @@ pub(super) struct UnicastPeers {
     /// Where peers are that have proven another address than their name, and
     /// back (PA-9).
     moved: BTreeMap<SocketAddr, SocketAddr>,
-    /// Where a peer will be that is not known yet.
-    expected: Option<(SocketAddr, SocketAddr)>,
+    /// Peers that are not known yet, the latest last.
+    expected: VecDeque<ExpectedPeer>,
 }
 
 impl UnicastPeers {
@@ -52,25 +65,64 @@ impl UnicastPeers {
         self.moved.get(&addr).copied().unwrap_or(addr)
     }
 
-    /// A peer is at another address from now on.
+    /// A peer is at another address from now on. What comes from where a peer of a meeting
+    /// was at first is of that peer still: it was under way, or its own word to move was
+    /// lost.
     pub(super) fn travel(&mut self, at: u32, to: SocketAddr) {
         let (name, peer) = self.at(at);
-        let before = peer.route.replace(to).filter(|_| to != name);
-        if to == name {
-            peer.route = None;
+        if is_meeting_peer(name.ip()) {
+            peer.home.get_or_insert(to);
         }
-        if let Some(before) = before {
-            self.moved.remove(&before);
-        }
-        self.moved.retain(|_, other| *other != name);
+        let home = peer.home;
+        peer.route = (to != name).then_some(to);
+        self.moved.retain(|at, other| *other != name || Some(*at) == home);
         if to != name {
             self.moved.insert(to, name);
         }
     }
 
+    /// What comes from an address is no longer of the peer with this name.
+    fn leave(&mut self, name: SocketAddr, at: SocketAddr) {
+        if self.moved.get(&at) == Some(&name) {
+            self.moved.remove(&at);
+        }
+    }
+
+    /// What comes from an address is of another peer from now on: true when the one with
+    /// this name is not elsewhere.
+    pub(super) fn is_displaced(&mut self, name: SocketAddr, at: SocketAddr) -> bool {
+        self.expect_no_more(name);
+        let Some(key) = self.find(name) else { return false };
+        let (_, peer) = self.at(key);
+        peer.home = peer.home.filter(|home| *home != at);
+        let elsewhere = peer.route.is_some_and(|route| route != at);
+        self.leave(name, at);
+        !elsewhere
+    }
+
     /// A peer will be at another address than its name.
-    pub(super) const fn expect(&mut self, name: SocketAddr, to: SocketAddr) {
-        self.expected = Some((name, to));
+    pub(super) fn expect(&mut self, name: SocketAddr, to: SocketAddr) {
+        self.moved.insert(to, name);
+        if let Some(known) = self.expected.iter_mut().find(|it| it.name == name) {
+            known.to = Some(to);
+            return;
+        }
+        if self.expected.len() >= EXPECTED
+            && let Some(oldest) = self.expected.front().map(|it| it.name)
+        {
+            self.expect_no_more(oldest);
+        }
+        self.expected.push_back(ExpectedPeer { name, home: to, to: None });
+    }
+
+    /// A peer that was expected is there, or does not come.
+    fn expect_no_more(&mut self, name: SocketAddr) -> Option<ExpectedPeer> {
+        let at = self.expected.iter().position(|it| it.name == name)?;
+        let it = self.expected.remove(at)?;
+        for at in [it.home].into_iter().chain(it.to) {
+            self.leave(name, at);
+        }
+        Some(it)
     }
 
     /// The peer that has a connection.
@@ -117,8 +169,10 @@ impl UnicastPeers {
             self.index.insert(place, (addr, at));
         }
         self.last = Some((addr, at));
-        if let Some((_, to)) = self.expected.take_if(|(name, _)| *name == addr) {
-            self.travel(at, to);
+        if let Some(ExpectedPeer { home, to, .. }) = self.expect_no_more(addr) {
+            for place in [home].into_iter().chain(to) {
+                self.travel(at, place);
+            }
         }
         Some(at)
     }
@@ -134,8 +188,8 @@ impl UnicastPeers {
 
     pub(super) fn remove(&mut self, at: u32) {
         if let Some((addr, peer)) = self.slab[at as usize].take() {
-            if let Some(route) = peer.route {
-                self.moved.remove(&route);
+            for place in [peer.route, peer.home].into_iter().flatten() {
+                self.leave(addr, place);
             }
             if let Some(owner) = peer.stranger
                 && let Some(count) = self.strangers.get_mut(&owner)

@@ -23,13 +23,15 @@ impl Endpoint {
         })
     }
 
-    /// Answers an unknown peer: a sender is asked for its first message, one
+    /// Answers an unknown peer at `from`, whose name is `addr`: a sender is asked for its
+    /// first message, one
     /// that closes is told that the connection has ended, and anything else is
     /// ignored.
     pub(super) fn challenge(
         &mut self,
         now: Instant,
-        (addr, packet, bytes): (SocketAddr, &Packet, u32),
+        (from, addr): (SocketAddr, SocketAddr),
+        (packet, bytes): (&Packet, u32),
         fx: &mut UnicastEffects,
     ) {
         let begins =
@@ -63,6 +65,6 @@ impl Endpoint {
             return;
         }
         self.counters.packets_out += 1;
-        fx.output(Output::Packet { peer: addr, packet: Packet { blocks: vec![answer] } });
+        fx.output(Output::Packet { peer: from, packet: Packet { blocks: vec![answer] } });
     }
 }

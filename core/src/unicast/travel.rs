@@ -9,7 +9,9 @@
 use core::net::SocketAddr;
 
 use super::cx::UnicastCx;
-use super::{Endpoint, Event, Output, Rejection, UnicastEffects, token};
+use super::{
+    Endpoint, Event, Output, Rejection, UnicastConnId, UnicastEffects, UnicastPeer, token,
+};
 use crate::time::Instant;
 use crate::wire::unicast::{ConnBlock, Packet, block_len};
 
@@ -88,7 +90,7 @@ impl Endpoint {
     }
 
     /// A peer is known to be at another address, though no datagram of it has said
-    /// so (PA-13).
+    /// so (PA-13). What was at that address before is another peer: it is gone.
     pub(super) fn route(
         &mut self,
         now: Instant,
@@ -96,12 +98,17 @@ impl Endpoint {
         to: SocketAddr,
         fx: &mut UnicastEffects,
     ) {
-        if self.peers.find(to).is_some() {
-            return; // It is known by that name already.
+        for other in [self.peers.name(to), to] {
+            if other != peer && self.peers.is_displaced(other, to) {
+                self.with(now, other, fx, UnicastPeer::displaced);
+            }
         }
         match self.peers.find(peer) {
             Some(at) => self.travel(now, at, to, fx),
-            None => self.peers.expect(peer, to),
+            None => {
+                self.peers.expect(peer, to);
+                fx.event(Event::Moved { peer, conn: UnicastConnId::default(), to });
+            }
         }
     }
 
@@ -114,7 +121,7 @@ impl Endpoint {
     }
 }
 
-fn tell(cx: &mut UnicastCx<'_>, peer: &super::UnicastPeer, to: SocketAddr) {
+fn tell(cx: &mut UnicastCx<'_>, peer: &UnicastPeer, to: SocketAddr) {
     let conn = peer.conn().unwrap_or_default();
     cx.fx.event(Event::Moved { peer: cx.peer, conn, to });
 }

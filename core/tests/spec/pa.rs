@@ -4,7 +4,7 @@ use crate::unicast_support;
 
 use servent_core::engine::{Effect, Engine as _, Fx};
 use servent_core::time::{Duration, Instant};
-use servent_core::unicast::{Config, Event, Input, Output, Profile};
+use servent_core::unicast::{Config, ConnEnding, Event, Input, Output, Profile};
 use servent_core::wire::unicast::{ConnBlock, Packet};
 use unicast_support::{Fate, World, addr, config, number};
 
@@ -131,4 +131,34 @@ fn pa_9_a_copied_datagram_moves_nothing_and_is_answered_with_no_more_than_it_bri
     world.send_all(0, 1, 102..=200);
     world.run_secs(1);
     assert_eq!(got(&world, 1), (1..=200).collect::<Vec<_>>(), "it is where it was");
+}
+
+/// What is sent through a relay comes from one address: that of the relay.
+#[test]
+fn pa_13_another_peer_at_one_address_is_another_peer_and_ends_the_connections_of_the_one_before() {
+    let config = Config { prove: true, ..config(Profile::Adaptive) };
+    let mut world = World::new(config, 7, 1);
+    let route = |world: &mut World, name| {
+        world.input(1, Input::Route { peer: addr(name), to: addr(0) });
+    };
+    let (one, other) = (5, 6);
+    route(&mut world, one);
+    world.send_all(0, 1, 1..=10);
+    world.run_secs(1);
+    world.queue(1, one, 1); // Answers go to the name.
+    world.run_secs(1);
+    assert_eq!((got(&world, 1), got(&world, 0)), ((1..=10).collect(), vec![1]));
+    assert!(world.nodes[1].got.iter().all(|got| got.from == one), "it is called by its name");
+    // It is gone with messages of ours; the next one begins behind the same address.
+    world.restart(0);
+    world.queue(1, one, 2);
+    route(&mut world, other);
+    let ended = |event: &Event| matches!(event, Event::Closed { peer, why: ConnEnding::Replaced, .. } if *peer == addr(one));
+    assert_eq!(world.count(1, ended), 2, "both halves");
+    let before = world.nodes[1].got.len();
+    world.send_all(0, 1, 1..=10);
+    world.run_secs(5);
+    let new = &world.nodes[1].got[before..];
+    let numbers: Vec<_> = new.iter().map(|got| (got.from, number(&got.payload))).collect();
+    assert_eq!(numbers, (1..=10).map(|n| (other, n)).collect::<Vec<_>>());
 }

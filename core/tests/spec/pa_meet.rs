@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use servent_core::engine::{Engine as _, Fx};
 use servent_core::meet::{
     Config, Event, MeetKey, MeetPlace, MeetRefusal, MeetSide, MeetVisitor, MeetingId, NatMapping,
-    PlaceInput, PlaceOutput, Visit, VisitInput, VisitOutput, door_address,
+    PlaceInput, PlaceOutput, Visit, VisitInput, VisitOutput, door_address, is_meeting_peer,
 };
 use servent_core::rng::Rng;
 use servent_core::time::{Duration, Instant};
@@ -340,6 +340,52 @@ fn pa_13_a_visitor_that_comes_through_the_door_says_so_and_is_not_knocked_at() {
         matches!(output, VisitOutput::Packet { packet: MeetPacket::Knock(_), .. })
     };
     assert!(!told.iter().any(knocks), "{told:?}");
+}
+
+#[test]
+fn pa_13_each_that_is_met_through_one_place_has_a_name_of_its_own() {
+    let place = SocketAddr::from(([192, 0, 2, 1], 6_349));
+    let now = Instant::from_secs(1_000);
+    let mut visitor = MeetVisitor::new(Config::default(), Rng::new(1));
+    let mut say = |input: VisitInput| {
+        let mut fx = Fx::new();
+        visitor.handle(now, input, &mut fx);
+        fx.outputs().cloned().collect::<Vec<_>>()
+    };
+    let (meeting, key, side) = (MeetingId([1; 16]), KEY, MeetSide::Listener);
+    let (places, probes, local) = (vec![place], Vec::new(), vec![LISTENER]);
+    let asked = say(VisitInput::Begin(Visit { places, probes, meeting, key, side, local }));
+    let [VisitOutput::Packet { packet: MeetPacket::Question { nonce }, .. }] = asked[..] else {
+        panic!("{asked:?}")
+    };
+    let cookie = MeetPacket::Cookie { nonce, cookie: 9, seen: LISTENER };
+    let told = say(VisitInput::Packet { from: place, packet: cookie });
+    let registration = |output: &VisitOutput| match output {
+        VisitOutput::Packet { packet: MeetPacket::Register(it), .. } => Some(it.nonce),
+        _ => None,
+    };
+    let nonce = told.iter().find_map(registration).unwrap();
+    let mut met = |other| {
+        let card = MeetCard { mapping: NatMapping::Varies, candidates: Vec::new() };
+        let card = card.seal(KEY, meeting, MeetSide::Caller);
+        let it = Introduction { nonce, wait: 0, relays: true, seen: CALLER, other, card };
+        let told = say(VisitInput::Packet { from: place, packet: MeetPacket::Introduce(it) });
+        let peers: Vec<_> = told
+            .iter()
+            .filter_map(|output| match output {
+                VisitOutput::Route { peer, to } if *to == place => Some(*peer),
+                VisitOutput::Met { peer, relayed: true, .. } => Some(*peer),
+                _ => None,
+            })
+            .collect();
+        match peers[..] {
+            [routed, met] if routed == met => met,
+            _ => panic!("it has its route when it is told: {told:?}"),
+        }
+    };
+    let (one, other) = (met(5), met(6));
+    assert!(is_meeting_peer(one.ip()) && is_meeting_peer(other.ip()));
+    assert_ne!(one, other);
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use servent_core::meet::is_meeting_peer;
 use servent_core::node::{self, UnicastMessage};
 use servent_core::unicast::{DeliveryOrder, UnicastPayload};
 use tokio::task::AbortHandle;
@@ -87,7 +88,7 @@ impl Endpoint {
         self.shared.local
     }
 
-    /// Opens a connection with a peer. Nothing is sent before the first
+    /// Opens a connection with a peer: its address, or its name in a meeting. Nothing is sent before the first
     /// message: whether the peer exists shows in whether it acknowledges.
     ///
     /// # Errors
@@ -96,7 +97,8 @@ impl Endpoint {
     pub fn connect(&self, peer: SocketAddr) -> Result<Connection, ConnectError> {
         let (peer, local) = (canonical(peer), self.shared.local);
         let dual = local.ip().is_unspecified() && local.is_ipv6();
-        if peer.is_ipv4() != local.is_ipv4() && !dual {
+        let named = is_meeting_peer(peer.ip()); // It may be anywhere.
+        if peer.is_ipv4() != local.is_ipv4() && !dual && !named {
             return Err(ConnectError::Family(peer));
         }
         let mut book = self.shared.book();
@@ -109,6 +111,13 @@ impl Endpoint {
         let pipe = Arc::new(Pipe::new(peer));
         book.pipes.insert(peer, Arc::clone(&pipe));
         Ok(Connection { pipe, shared: Arc::clone(&self.shared) })
+    }
+
+    /// Where the peer with this name is now; the name itself, if it is at the address that
+    /// is its name, or not known.
+    #[must_use]
+    pub fn place_of(&self, name: SocketAddr) -> SocketAddr {
+        self.shared.place_of(name)
     }
 
     /// Waits for the next new peer; `None` when the endpoint has ended. The
@@ -184,9 +193,18 @@ pub struct SendProgress {
 }
 
 impl Connection {
-    /// The peer's address.
+    /// The address at which the peer is now; through a meeting place that relays, that of
+    /// the place (PA-13).
     #[must_use]
     pub fn peer(&self) -> SocketAddr {
+        self.shared.place_of(self.pipe.peer)
+    }
+
+    /// The name of the peer on this endpoint: the address at which it was first known, or
+    /// of the other side of a meeting, a name for that meeting alone. It stays the same
+    /// when the peer moves (PA-9).
+    #[must_use]
+    pub fn name(&self) -> SocketAddr {
         self.pipe.peer
     }
 

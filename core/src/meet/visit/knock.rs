@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 
-use super::super::{Config, Event, MeetFailure, is_door};
+use super::super::{Config, Event, MeetFailure, is_door, is_meeting_peer};
 use super::budget::KnockBudget;
 use super::guess::LastResort;
 use super::{Visit, VisitEffects, VisitOutput, say};
@@ -24,12 +24,22 @@ struct KnockCandidate {
     left: u32,
 }
 
+/// What the other side of a meeting is called.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct MeetingName {
+    /// The name for this meeting alone.
+    pub(super) name: SocketAddr,
+    /// We have met another side before, which may have been at the same address.
+    pub(super) again: bool,
+}
+
 /// A visitor that has been introduced.
 #[derive(Debug, Clone)]
 pub(super) struct DoorKnocking {
     place: SocketAddr,
     /// The number of the other side's registration.
     other: u64,
+    name: MeetingName,
     relays: bool,
     ours: NatMapping,
     theirs: NatMapping,
@@ -55,7 +65,7 @@ pub(super) struct DoorKnocking {
 impl DoorKnocking {
     pub(super) fn new(
         now: Instant,
-        (place, it, card): (SocketAddr, &Introduction, MeetCard),
+        (place, it, card, name): (SocketAddr, &Introduction, MeetCard, MeetingName),
         (seen, ours): (Option<SocketAddr>, NatMapping),
         (config, budget, rng): (&Config, &mut KnockBudget, &mut Rng),
         fx: &mut VisitEffects,
@@ -64,6 +74,7 @@ impl DoorKnocking {
         let mut knocking = Self {
             place,
             other: it.other,
+            name,
             relays: it.relays,
             ours,
             theirs: card.mapping,
@@ -94,7 +105,9 @@ impl DoorKnocking {
         let candidates = u32::try_from(knocking.candidates.len()).unwrap_or(u32::MAX);
         fx.event(Event::Met { peer, candidates, mapping: theirs, relayed: it.relays });
         if it.relays {
-            fx.output(VisitOutput::Met { peer: place, relayed: true, ours, theirs });
+            let peer = name.name;
+            fx.output(VisitOutput::Route { peer, to: place });
+            fx.output(VisitOutput::Met { peer, relayed: true, ours, theirs });
         }
         knocking
     }
@@ -104,6 +117,7 @@ impl DoorKnocking {
         at.port() >= LOWEST_PORT
             && at != self.place
             && !is_door(at.ip())
+            && !is_meeting_peer(at.ip())
             && plausible(at.ip(), told_by)
     }
 
@@ -210,16 +224,21 @@ impl DoorKnocking {
     }
 
     /// Both sides use this pair from now on.
-    fn agree(&mut self, peer: SocketAddr, fx: &mut VisitEffects) {
-        if self.agreed == Some(peer) {
+    fn agree(&mut self, at: SocketAddr, fx: &mut VisitEffects) {
+        if self.agreed == Some(at) {
             return;
         }
-        let first = self.agreed.replace(peer).is_none();
+        let first = self.agreed.replace(at).is_none();
         self.again = None;
-        fx.event(Event::Chosen { peer });
+        fx.event(Event::Chosen { peer: at });
+        let MeetingName { name, again } = self.name;
         if self.relays {
-            fx.output(VisitOutput::Moved { peer: self.place, to: peer });
+            fx.output(VisitOutput::Moved { peer: name, to: at });
         } else if first {
+            let peer = if again { name } else { at };
+            if again {
+                fx.output(VisitOutput::Route { peer, to: at });
+            }
             let (ours, theirs) = (self.ours, self.theirs);
             fx.output(VisitOutput::Met { peer, relayed: false, ours, theirs });
         }

@@ -12,7 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use self::ask::PlaceAsking;
 use self::budget::KnockBudget;
-use self::knock::DoorKnocking;
+use self::knock::{DoorKnocking, MeetingName};
+use super::name::meeting_peer;
 use super::{Config, Event, MeetFailure};
 use crate::address::canonical;
 use crate::engine::{Engine, Fx, FxOf};
@@ -62,8 +63,11 @@ pub enum VisitOutput {
     Located { place: SocketAddr, seen: SocketAddr, mapping: NatMapping },
     /// We have our seat; the other side is not there yet.
     Waiting { place: SocketAddr },
-    /// The other side is reached at this address: its own, or that of the place,
-    /// which relays.
+    /// What is for this peer goes to that address from now on, and what comes from there
+    /// is of that peer.
+    Route { peer: SocketAddr, to: SocketAddr },
+    /// The other side is reached by this name: its own address, or a name for this
+    /// meeting alone ([`super::is_meeting_peer`]).
     Met { peer: SocketAddr, relayed: bool, ours: NatMapping, theirs: NatMapping },
     /// A peer that was reached through the place is reached directly from now on
     /// (PA-13).
@@ -91,6 +95,8 @@ pub struct MeetVisitor {
     located: Option<(SocketAddr, NatMapping)>,
     /// What is left for knocks in this visit.
     budget: KnockBudget,
+    /// It has met another side before.
+    has_met: bool,
 }
 
 /// How far it is.
@@ -113,6 +119,7 @@ impl MeetVisitor {
             stage: VisitStage::Idle,
             located: None,
             budget: KnockBudget::new(),
+            has_met: false,
         }
     }
 
@@ -212,9 +219,11 @@ impl MeetVisitor {
         };
         let (_, ours) = self.located.unwrap_or((from, NatMapping::Unknown));
         let seen = self.located.map(|(seen, _)| seen);
+        let name = meeting_peer(self.rng.fork("peer", it.other ^ self.nonce).next_u64());
+        let name = MeetingName { name, again: core::mem::replace(&mut self.has_met, true) };
         let knocking = DoorKnocking::new(
             now,
-            (from, &it, card),
+            (from, &it, card, name),
             (seen, ours),
             (&self.config, &mut self.budget, &mut self.rng),
             fx,

@@ -175,8 +175,9 @@ pub enum MeetAnswer {
     Located { place: SocketAddr, seen: SocketAddr, mapping: NatMapping },
     /// The other side is not there yet.
     Waiting { place: SocketAddr },
-    /// The other side is reached at this address, which is its name from now on:
-    /// its own, or that of a place that relays (PA-13).
+    /// The other side is reached by this name from now on: its own address, or a name for
+    /// this meeting alone ([`crate::meet::is_meeting_peer`]), as when the place relays
+    /// (PA-13).
     Met { peer: SocketAddr, relayed: bool, ours: NatMapping, theirs: NatMapping },
     /// What is sent to a peer goes to its own address from now on (PA-13).
     Moved { peer: SocketAddr, to: SocketAddr },

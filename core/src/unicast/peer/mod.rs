@@ -64,6 +64,8 @@ pub(super) struct UnicastPeer {
     pieces: Option<Pieces>,
     /// Where it is, if not at the address that is its name (PA-9).
     pub(super) route: Option<SocketAddr>,
+    /// Where the other side of a meeting was at first.
+    pub(super) home: Option<SocketAddr>,
     /// The owner of its address, if the peer spoke first: it is counted.
     pub(super) stranger: Option<IpAddr>,
     /// The next run of the task ([`super::Profile::Unicast3`]).
@@ -90,6 +92,7 @@ impl UnicastPeer {
             path: PathSize::new(config),
             pieces: None,
             route: None,
+            home: None,
             stranger: None,
             task_at: None,
             task: false,
@@ -436,6 +439,18 @@ impl UnicastPeer {
                     closed(&sender, ConnEnding::Forgotten, cx);
                 }
             }
+        }
+    }
+
+    /// Another peer is at its address: nothing more comes from it, and nothing reaches it.
+    pub(super) fn displaced(&mut self, cx: &mut UnicastCx<'_>) {
+        (self.first_wanted, self.answer) = (None, None);
+        self.farewells.clear();
+        self.end_receiver(ConnEnding::Replaced, cx);
+        if let Some(mut sender) = self.sender.take() {
+            sender.release(cx);
+            sender.abandon(cx);
+            closed(&sender, ConnEnding::Replaced, cx);
         }
     }
 

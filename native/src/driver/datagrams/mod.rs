@@ -22,7 +22,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use servent_core::engine::Engine as _;
-use servent_core::meet::is_door;
+use servent_core::meet::{is_door, is_meeting_peer};
 use servent_core::node::{
     ConnEvent, Event, Input, MessageInput, MessageOutput, PathNews, UnicastMessage,
 };
@@ -209,8 +209,8 @@ impl Messaging {
     fn read(&mut self, node: &mut Loop) -> bool {
         let mut trains = mem::take(&mut self.trains);
         let more = self.socket.receive(&mut trains);
-        // No socket has an address of those who come through a door.
-        trains.retain(|train| !is_door(train.peer.ip()));
+        // No socket has an address of those who come through a door, or of a meeting.
+        trains.retain(|train| !is_door(train.peer.ip()) && !is_meeting_peer(train.peer.ip()));
         for Train { peer, segment, data, .. } in &trains {
             if self.shared.detours.has(*peer) && chosen(data, *segment) {
                 self.shared.detours.close(*peer); // The straight way was chosen.
@@ -309,6 +309,10 @@ impl Messaging {
                 self.assign(); // Earlier deliveries come first.
                 self.incoming_ended(peer, conn, how);
             }
+            E::Closed { peer, side: Side::Sender, why: ConnEnding::Replaced, .. } => {
+                self.silent.push((peer, Lost::Replaced));
+            }
+            E::Moved { peer, to, .. } => self.shared.note_place(peer, to),
             other => tracing::trace!(?other, "unicast"),
         }
     }

@@ -10,6 +10,9 @@ use tokio::sync::Notify;
 use super::detour::Detours;
 use super::{Datagrams, EndpointCounters, Pipe};
 
+/// Peers of which it is remembered where they are.
+const PLACES: usize = 256;
+
 /// The connections of a socket, and what can be read without asking the node's
 /// task.
 #[derive(Debug)]
@@ -38,6 +41,8 @@ pub(crate) struct Book {
     pub(crate) waiting: VecDeque<Arc<Pipe>>,
     /// Connections the task has to look at.
     pub(crate) queued: Vec<Arc<Pipe>>,
+    /// Where peers are that are not at the address that is their name, the latest last.
+    places: VecDeque<(SocketAddr, SocketAddr)>,
     /// Every connection is to be closed.
     pub(crate) stopping: bool,
     /// The endpoint has ended.
@@ -66,6 +71,23 @@ impl SharedEndpoint {
 
     pub(crate) fn book(&self) -> MutexGuard<'_, Book> {
         self.book.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Where the peer with this name is now.
+    pub(crate) fn place_of(&self, name: SocketAddr) -> SocketAddr {
+        let book = self.book();
+        let known = book.places.iter().rev().find(|(other, _)| *other == name);
+        known.map_or(name, |(_, at)| *at)
+    }
+
+    /// A peer is elsewhere from now on.
+    pub(super) fn note_place(&self, name: SocketAddr, at: SocketAddr) {
+        let mut book = self.book();
+        book.places.retain(|(other, _)| *other != name);
+        if book.places.len() >= PLACES {
+            book.places.pop_front();
+        }
+        book.places.push_back((name, at));
     }
 
     /// Tells the task to look at a connection.
