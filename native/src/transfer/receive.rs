@@ -108,7 +108,7 @@ impl OfferedTransfer {
         }
     }
 
-    /// The sender's address.
+    /// The sender's address now; through a meeting place that relays, that of the place.
     #[must_use]
     pub fn peer(&self) -> SocketAddr {
         self.talk.connection.peer()

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Seek as _};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -109,6 +110,12 @@ impl TransferSender {
     #[must_use]
     pub fn limited(self, rate: Option<Rate>) -> Self {
         Self { rate, ..self }
+    }
+
+    /// The receiver's address now; through a meeting place that relays, that of the place.
+    #[must_use]
+    pub fn peer(&self) -> SocketAddr {
+        self.talk.connection.peer()
     }
 
     /// How much of what was sent is acknowledged.

@@ -24,6 +24,7 @@ mod lying_mirror;
 mod machines;
 mod mapped_port;
 mod meeting;
+mod meeting_again;
 mod meeting_flood;
 mod namespaces;
 mod pauses;

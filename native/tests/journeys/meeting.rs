@@ -61,7 +61,7 @@ done
 "#;
 
 /// Two machines, each behind a router of that kind; `None` where they cannot be made.
-fn network(kinds: [&str; 2]) -> Option<Network> {
+pub(crate) fn network(kinds: [&str; 2]) -> Option<Network> {
     Network::new(NETWORK, &kinds, &[])
 }
 
@@ -84,7 +84,7 @@ fn expected(sender: &str, receiver: &str) -> Expected {
     }
 }
 
-const VIA: &str = "192.0.2.1:6349";
+pub(crate) const VIA: &str = "192.0.2.1:6349";
 
 /// A file of that many bytes from one to the other, by a place that relays only where
 /// that is needed. `from`: which of the two sends it.

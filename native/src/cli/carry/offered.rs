@@ -1,6 +1,6 @@
 //! What a sender offers: whether there is room for it, and how it is shown to the user.
 
-use std::net::SocketAddr;
+use std::fmt::Display;
 
 use servent::transfer::{OfferEntry, Quota, Shortage, TransferInbox, total};
 use servent_core::text::Shown;
@@ -42,10 +42,10 @@ pub(crate) fn room(
 }
 
 /// The offer, as shown to the user.
-pub(crate) fn offered(entries: &[OfferEntry], peer: SocketAddr) -> String {
+pub(crate) fn offered(entries: &[OfferEntry], sender: impl Display) -> String {
     let (files, size) = total(entries);
     let size = size.map_or_else(|| String::from("of unknown size"), bytes);
-    let mut text = format!("{peer} sends {}, {size}:\n", count(files as u64, "file"));
+    let mut text = format!("{sender} sends {}, {size}:\n", count(files as u64, "file"));
     let named = || entries.iter().filter(|entry| !entry.is_folder());
     for entry in named().take(NAMES) {
         let name = entry.text();

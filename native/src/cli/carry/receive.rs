@@ -15,15 +15,17 @@ use servent::transfer::{
 };
 use servent::unicast::{Endpoint, EndpointOptions};
 use servent_core::text::Shown;
+use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
 use super::code::CodeArgs;
 use super::many::{Taking, take};
 use super::offered::{NoRoom, offered, room};
+use super::other_side::{OtherSide, RelayPlace};
 use super::questions::Questions;
 use super::receive_door::{ReceiveDoor, ReceiveMeeting, door, door_of_meeting};
+use super::receive_failed::{exit_of, failed};
 use super::receive_place::place;
-use super::relayed::RelayedPeer;
 use super::seats::{Greetings, SenderSeat};
 use super::tally::{TransferTally, TransferWords};
 use super::unicast::{PORT, Travel, bind, title};
@@ -31,13 +33,13 @@ use crate::cli::Common;
 use crate::cli::amount::size;
 use crate::cli::ask::{Person, no_terminal};
 use crate::cli::finding::map_port::VisitPort;
-use crate::cli::finding::via::{self, ViaArgs};
+use crate::cli::finding::via::{self, CallerNews, ViaArgs};
 use crate::cli::live::{LiveFlags, OpenLab};
 use crate::cli::serve::reach;
 use crate::cli::start::{address, runtime};
 use crate::config::Config;
-use crate::exit::{Exit, Failure, error_text};
-use crate::progress::{Reporter, Voice, bytes, count};
+use crate::exit::{Exit, Failure};
+use crate::progress::{Reporter, Voice, count};
 use crate::signal::Signals;
 
 /// Parallel senders; others wait until one is done.
@@ -153,7 +155,8 @@ pub(crate) fn run(common: &Common, arguments: &ReceiveArgs) -> Result<(), Failur
         writers,
         begun,
         questions,
-        relayed: RelayedPeer::default(),
+        done: Arc::default(),
+        relay: None,
         verbose,
     };
     let runtime = runtime()?;
@@ -163,7 +166,7 @@ pub(crate) fn run(common: &Common, arguments: &ReceiveArgs) -> Result<(), Failur
         let found = ReceiveMeeting::find(&arguments.via, common, (via, meeting)).await?;
         let (options, port) = match &found {
             Some(ReceiveMeeting::Place(place)) => {
-                receiver.relayed = place.relayed().clone();
+                receiver.relay = Some(place.relay());
                 (via::meeting(options), place.port().clone())
             }
             _ => (options, VisitPort::default()),
@@ -237,8 +240,10 @@ struct Receiver {
     /// The number of transfers that have begun.
     begun: Arc<AtomicU64>,
     questions: Questions,
-    /// Which sender comes through the relay of the meeting place.
-    relayed: RelayedPeer,
+    /// Told when a sender has gone, or was turned away.
+    done: Arc<Notify>,
+    /// The meeting place, which may relay.
+    relay: Option<RelayPlace>,
     verbose: bool,
 }
 
@@ -282,6 +287,7 @@ impl Receiver {
                     }
                 }
                 Some(Ok(ended)) = running.join_next() => {
+                    self.done.notify_waiters();
                     if self.once {
                         break ended;
                     }
@@ -320,7 +326,8 @@ impl Receiver {
         if let Some(found) = found {
             let agreed = self.questions.agreed.clone();
             let busy = move || agreed.count() > 0;
-            meeting.spawn(found.listen(Arc::clone(endpoint), self.reporter, busy));
+            let callers = CallerNews { busy, done: Arc::clone(&self.done) };
+            meeting.spawn(found.listen(Arc::clone(endpoint), self.reporter, callers));
         }
         meeting
     }
@@ -356,15 +363,24 @@ impl Receiver {
                     take.await
                 });
             }
-            Err(
-                why @ (ReceiveError::WrongCode | ReceiveError::OneCode | ReceiveError::Guesses),
-            ) => {
-                let why = why.to_string();
-                let fact = json!({ "event": "turned_away", "from": peer, "why": why });
-                self.reporter
-                    .tell(&fact, &format!("{peer} was turned away, nothing was taken: {why}"));
+            Err(why) => self.turned_away(peer, &why),
+        }
+    }
+
+    /// No transfer came of a connection.
+    fn turned_away(&self, peer: SocketAddr, why: &ReceiveError) {
+        self.done.notify_waiters();
+        match why {
+            ReceiveError::WrongCode | ReceiveError::OneCode | ReceiveError::Guesses => {
+                let (why, from) = (why.to_string(), self.sender_at(peer));
+                let relayed = from.through().is_some();
+                let fact = json!({
+                    "event": "turned_away", "from": peer, "relayed": relayed, "why": why,
+                });
+                let sentence = format!("{from} was turned away, nothing was taken: {why}");
+                self.reporter.tell(&fact, &sentence);
             }
-            Err(why) => {
+            why => {
                 let why = why.to_string();
                 tracing::info!(why = %Shown(&why), "a peer that is no sender");
             }
@@ -378,33 +394,36 @@ impl Receiver {
         endpoint: Arc<Endpoint>,
         alone: bool,
     ) -> Result<(), Failure> {
-        let (peer, entries) = (transfer.peer(), transfer.entries().to_vec());
+        let (sender, entries) = (self.sender(&transfer), transfer.entries().to_vec());
         let title = title(&entries, "a stream");
         let inbox = TransferInbox::new(self.place.clone(), Arc::clone(&self.writers));
         let inbox = inbox.limited(self.quota.clone());
         if let Err(why) = inbox.suits(&entries) {
             transfer.refuse(&why).await;
-            let what = format!("{} from {peer} was not taken: {}", Shown(&title), Shown(&why));
+            let what = format!("{} from {sender} was not taken: {}", Shown(&title), Shown(&why));
             return Err(Failure::new(Exit::Failed, what));
         }
         let inbox = self.fits(inbox, &transfer, &entries, &title).await?;
         self.agreed(&mut transfer, &entries, &title).await?;
         let under_way = self.questions.agreed.one();
-        let mut tally = TransferTally::new(&self.reporter, &entries, title.clone(), peer);
+        let sender = self.sender(&transfer); // It may have moved while the user was asked.
+        let mut tally = TransferTally::new(&self.reporter, &entries, title.clone(), sender.clone());
         self.reporter.tell(
             &json!({
                 "event": "receiving",
                 "name": title,
                 "files": tally.files(),
-                "from": peer,
+                "from": sender.at,
+                "relayed": sender.through().is_some(),
                 "bytes": tally.bytes(),
             }),
-            &format!("receiving {} from {peer}", Shown(&title)),
+            &format!("receiving {} from {sender}", Shown(&title)),
         );
         let number = self.begun.fetch_add(1, Ordering::Relaxed) + 1;
         let before = endpoint.counters();
         let how = transfer.receive(inbox, |told| tally.told("received", told)).await;
         tally.finish();
+        let sender = self.sender(&transfer);
         drop(under_way);
         if how.is_ok() {
             // The socket's counters describe this transfer only if no other ran
@@ -414,7 +433,7 @@ impl Receiver {
             let words = TransferWords {
                 event: "received",
                 verb: "received from",
-                relayed: self.relayed.is(peer),
+                other: &sender,
                 verbose: self.verbose,
             };
             tally.result(words, counters.as_ref());
@@ -423,8 +442,17 @@ impl Receiver {
         if how.as_ref().is_err_and(ReceiveError::is_unwanted) {
             return Ok(()); // As any tool does whose reader has what it wants.
         }
-        how.map_err(|why| failed(&why, &transfer, &title, tally.bytes()))?;
+        how.map_err(|why| failed(&why, (&transfer, &sender), &title, tally.bytes()))?;
         tally.incomplete().map_or(Ok(()), Err)
+    }
+
+    /// The sender of a transfer, by where it is now.
+    fn sender(&self, transfer: &OfferedTransfer) -> OtherSide {
+        self.sender_at(transfer.peer())
+    }
+
+    fn sender_at(&self, at: SocketAddr) -> OtherSide {
+        OtherSide::new("the sender", at, self.relay.as_ref())
     }
 
     /// Refuses what the disk, or the folder by its limit, has no room for.
@@ -443,7 +471,7 @@ impl Receiver {
         let (inbox, room) = looking.await.map_err(|e| Failure::new(Exit::Failed, e.to_string()))?;
         let Err(NoRoom { why, next }) = room else { return Ok(inbox) };
         transfer.refuse_full(&why).await;
-        let what = format!("{} from {} was not taken: {why}", Shown(title), transfer.peer());
+        let what = format!("{} from {} was not taken: {why}", Shown(title), self.sender(transfer));
         Err(Failure::new(Exit::Disk, what).next(next))
     }
 
@@ -455,12 +483,14 @@ impl Receiver {
         title: &str,
     ) -> Result<(), Failure> {
         let Some(person) = &self.person else { return Ok(()) };
-        let peer = transfer.peer();
-        let not = |why: &str| format!("{} from {peer} was not taken{why}", Shown(title));
+        let sender = self.sender(transfer);
+        let not = |why: &str| format!("{} from {sender} was not taken{why}", Shown(title));
         let asked = self.questions.open.one();
-        let fact = json!({ "event": "asking", "name": title, "from": peer });
+        let relayed = sender.through().is_some();
+        let fact =
+            json!({ "event": "asking", "name": title, "from": sender.at, "relayed": relayed });
         self.reporter.fact(&fact);
-        let question = format!("{}take it?", offered(entries, peer));
+        let question = format!("{}take it?", offered(entries, &sender));
         let agrees = tokio::select! {
             agrees = person.agrees(&question) => agrees,
             why = transfer.waiting() => {
@@ -544,41 +574,5 @@ async fn listening(
             bind((Ipv4Addr::UNSPECIFIED, PORT).into(), options).await
         }
         other => other,
-    }
-}
-
-fn exit_of(why: &ReceiveError) -> Exit {
-    match why {
-        ReceiveError::Write(_) => Exit::Disk,
-        ReceiveError::Different => Exit::Unverified,
-        ReceiveError::Foreign => Exit::Foreign,
-        ReceiveError::Gone(_) => Exit::Network,
-        _ => Exit::Refused,
-    }
-}
-
-/// Why it did not arrive completely, and what did.
-fn failed(
-    why: &ReceiveError,
-    transfer: &OfferedTransfer,
-    title: &str,
-    length: Option<u64>,
-) -> Failure {
-    let exit = exit_of(why);
-    let of = length.map_or_else(String::new, |length| format!(" of {}", bytes(length)));
-    let (have, peer) = (bytes(transfer.received()), transfer.peer());
-    let why = match why {
-        ReceiveError::Write(why) => format!("cannot write here: {}", error_text(why)),
-        why => why.to_string(),
-    };
-    let (title, why) = (Shown(title), Shown(&why));
-    let what = format!("{title} from {peer} is not whole: {why}; {have}{of} had arrived");
-    let failure = Failure::new(exit, what);
-    match transfer.part().map(|part| format!("what had arrived is in {}", part.display())) {
-        Some(part) if length.is_some() => {
-            failure.next(format!("{part}; sent again, only the rest travels"))
-        }
-        Some(part) => failure.next(part),
-        None => failure,
     }
 }

@@ -8,7 +8,7 @@ use servent::unicast::{Endpoint, MeetingSecret};
 use super::code;
 use crate::cli::Common;
 use crate::cli::finding::near::AnnouncedReceiver;
-use crate::cli::finding::via::{ViaArgs, ViaPlace, split};
+use crate::cli::finding::via::{CallerNews, ViaArgs, ViaPlace, split};
 use crate::exit::Failure;
 use crate::progress::Reporter;
 
@@ -53,15 +53,14 @@ impl ReceiveMeeting {
     }
 
     /// Lets senders find us as long as it is polled; ends when that is not possible.
-    /// `busy` says whether a transfer is under way.
     pub(crate) async fn listen(
         self,
         endpoint: Arc<Endpoint>,
         reporter: Reporter,
-        busy: impl Fn() -> bool,
+        callers: CallerNews<impl Fn() -> bool>,
     ) -> Failure {
         match self {
-            Self::Place(via) => via.listen(endpoint, reporter, busy).await,
+            Self::Place(via) => via.listen(endpoint, reporter, callers).await,
             Self::Lan(secret) => match AnnouncedReceiver::start(endpoint.local_addr(), secret) {
                 Ok(_announced) => std::future::pending().await,
                 Err(failure) => failure,

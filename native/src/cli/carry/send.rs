@@ -15,6 +15,7 @@ use servent_core::text::Shown;
 
 use super::code::{self, CodeArgs};
 use super::many::{Giving, give};
+use super::other_side::OtherSide;
 use super::tally::{TransferTally, TransferWords};
 use super::unicast::{Travel, enlarged, title};
 use crate::cli::Common;
@@ -249,6 +250,17 @@ struct RunningSend<'a> {
     verbose: bool,
 }
 
+/// A receiver that was found.
+struct ReachedReceiver {
+    /// The socket for it.
+    endpoint: Endpoint,
+    /// What it is called there, and where it is.
+    peer: SocketAddr,
+    at: SocketAddr,
+    /// What happens to the meeting.
+    news: Option<MeetNews>,
+}
+
 /// Why an attempt ended before all was sent.
 enum SendTrouble {
     /// The receiver is not there, or is gone; it was there before or not.
@@ -332,18 +344,20 @@ impl RunningSend<'_> {
         announces: bool,
         signals: &mut Signals,
     ) -> Result<(), SendTrouble> {
-        let (endpoint, peer, news) = self.reach(title, signals).await?;
+        let ReachedReceiver { endpoint, peer, at, news } = self.reach(title, signals).await?;
         let connection =
             endpoint.connect(peer).map_err(|e| Failure::new(Exit::Network, e.to_string()))?;
         let sender = TransferSender::over(connection).limited(self.rate.clone());
+        let receiver = self.receiver(at);
+        let entries = self.offer.entries();
         let mut tally =
-            TransferTally::new(self.reporter, self.offer.entries(), title.to_owned(), peer);
+            TransferTally::new(self.reporter, entries, title.to_owned(), receiver.clone());
         if announces {
-            self.announce((title, peer), &tally, &endpoint);
+            self.announce((title, &receiver), &tally, &endpoint);
         }
         let outcome = tokio::select! {
             outcome = sender.send(self.offer, self.code, |told: TransferProgress| tally.told("sent", told)) => {
-                outcome.map_err(|why| self.trouble(why, peer, tally.bytes(), &sender))
+                outcome.map_err(|why| self.trouble(why, tally.bytes(), &sender))
             }
             () = self.follow(news) => Ok(()), // It never ends.
             () = signals.first() => {
@@ -353,9 +367,13 @@ impl RunningSend<'_> {
         };
         tally.finish();
         outcome?;
-        let relayed = self.via.as_ref().is_some_and(|via| via.relayed().is(peer));
-        let words =
-            TransferWords { event: "sent", verb: "sent to", relayed, verbose: self.verbose };
+        let receiver = self.receiver(sender.peer());
+        let words = TransferWords {
+            event: "sent",
+            verb: "sent to",
+            other: &receiver,
+            verbose: self.verbose,
+        };
         tally.result(words, Some(&endpoint.counters()));
         if self.via.is_some() {
             endpoint.end_visit().await.map_err(Failure::from)?;
@@ -369,14 +387,15 @@ impl RunningSend<'_> {
         &self,
         title: &str,
         signals: &mut Signals,
-    ) -> Result<(Endpoint, SocketAddr, Option<MeetNews>), SendTrouble> {
+    ) -> Result<ReachedReceiver, SendTrouble> {
         let Some(via) = &self.via else {
             let peer = tokio::select! {
                 peer = self.find() => peer?,
                 () = signals.first() => return Err(stopped(title).into()),
             };
             let options = enlarged(self.options.clone(), peer);
-            return Ok((bind_for(peer, self.from, options).await?, peer, None));
+            let endpoint = bind_for(peer, self.from, options).await?;
+            return Ok(ReachedReceiver { endpoint, peer, at: peer, news: None });
         };
         let elsewhere = (Ipv4Addr::UNSPECIFIED, 0).into(); // Not on this machine.
         let endpoint = bind_any(self.from, enlarged(self.options.clone(), elsewhere)).await?;
@@ -387,7 +406,9 @@ impl RunningSend<'_> {
             () = signals.first() => Err(stopped(title).into()),
         };
         match found {
-            Ok(FoundPeer { peer, news, .. }) => Ok((endpoint, peer, Some(news))),
+            Ok(FoundPeer { peer, at, news, .. }) => {
+                Ok(ReachedReceiver { endpoint, peer, at, news: Some(news) })
+            }
             Err(trouble) => {
                 leave(endpoint, AGAIN_AFTER).await;
                 Err(trouble)
@@ -411,9 +432,15 @@ impl RunningSend<'_> {
         std::future::pending().await
     }
 
+    /// The receiver, by where it is now.
+    fn receiver(&self, at: SocketAddr) -> OtherSide {
+        let relay = self.via.as_ref().map(ViaPlace::relay);
+        OtherSide::new("the receiver", at, relay.as_ref())
+    }
+
     fn announce(
         &self,
-        (title, peer): (&str, SocketAddr),
+        (title, receiver): (&str, &OtherSide),
         tally: &TransferTally<'_>,
         at: &Endpoint,
     ) {
@@ -421,26 +448,26 @@ impl RunningSend<'_> {
             "event": "sending",
             "name": title,
             "files": tally.files(),
-            "to": peer,
+            "to": receiver.at,
+            "relayed": receiver.through().is_some(),
             "from": at.local_addr(),
             "bytes": tally.bytes(),
         });
         let (_, size) = total(self.offer.entries());
         let size = size.map_or_else(String::new, |size| format!(", {}", bytes(size)));
-        self.reporter.tell(&fact, &format!("sending {}{size} to {peer}", Shown(title)));
+        self.reporter.tell(&fact, &format!("sending {}{size} to {receiver}", Shown(title)));
     }
 
     fn trouble(
         &self,
         why: SendFailure,
-        peer: SocketAddr,
         length: Option<u64>,
         sender: &TransferSender,
     ) -> SendTrouble {
         let there = sender.progress().acknowledged > 0;
         let away =
             matches!(why, SendFailure::Unanswered | SendFailure::Closed | SendFailure::Gone { .. });
-        let failure = failed(why, peer, length, sender);
+        let failure = failed(why, &self.receiver(sender.peer()), length, sender);
         if away { SendTrouble::Away(failure, there) } else { SendTrouble::Final(failure) }
     }
 }
@@ -453,7 +480,7 @@ fn stopped(title: &str) -> Failure {
 /// Why it did not arrive, and what did.
 fn failed(
     why: SendFailure,
-    peer: SocketAddr,
+    receiver: &OtherSide,
     length: Option<u64>,
     sender: &TransferSender,
 ) -> Failure {
@@ -463,42 +490,50 @@ fn failed(
     match why {
         SendFailure::Unanswered => Failure::new(
             Exit::Network,
-            format!("no receiver answers at {peer}"),
+            match receiver.through() {
+                Some(place) => format!("no receiver answers through the meeting place {place}"),
+                None => format!("no receiver answers at {receiver}"),
+            },
         )
-        .next(format!(
-            "start `servent receive` there, and let UDP port {} through every firewall on the way",
-            peer.port()
-        )),
+        .next(match receiver.through() {
+            Some(_) => String::from("start `servent receive --via` there again, and send it again"),
+            None => format!(
+                "start `servent receive` there, and let UDP port {} through every firewall on \
+                 the way",
+                receiver.at.port()
+            ),
+        }),
         SendFailure::Closed => {
-            Failure::new(Exit::Network, format!("no receiver listens at UDP {peer}"))
+            Failure::new(Exit::Network, format!("no receiver listens at UDP {}", receiver.at))
                 .next("start `servent receive` there, or name the port it listens on")
         }
         SendFailure::Gone { why } => {
             let what =
-                format!("the receiver at {peer} is gone: {why}; about {there}{of} had reached it");
+                format!("{} is gone: {why}; about {there}{of} had reached it", receiver.in_full());
             Failure::new(Exit::Network, what).next(again)
         }
         SendFailure::Refused { begun: false, why } => {
-            Failure::new(Exit::Refused, format!("{peer} does not take it: {}", Shown(&why)))
+            Failure::new(Exit::Refused, format!("{receiver} does not take it: {}", Shown(&why)))
         }
         SendFailure::Refused { begun: true, why } => {
-            let what = format!("{peer} could not keep it after about {there}{of}: {}", Shown(&why));
+            let what =
+                format!("{receiver} could not keep it after about {there}{of}: {}", Shown(&why));
             Failure::new(Exit::Refused, what)
                 .next("once that is mended there, send it again: only what is missing travels")
         }
         SendFailure::Full(why) => {
-            Failure::new(Exit::Disk, format!("there is no room at {peer}: {}", Shown(&why)))
+            Failure::new(Exit::Disk, format!("there is no room at {receiver}: {}", Shown(&why)))
                 .next("once there is room, send it again: only what is missing travels")
         }
         SendFailure::WrongCode => Failure::new(
             Exit::Refused,
-            format!("the code is not that of {peer}, which took nothing"),
+            format!("the code is not that of {receiver}, which took nothing"),
         )
         .next("look at the code that the receiver shows, and send it again"),
         SendFailure::Read { path, why } => Failure::file("read", &path, &why),
         SendFailure::Foreign => Failure::new(
             Exit::Foreign,
-            format!("{peer} speaks, but not as `servent receive` of this version"),
+            format!("{receiver} speaks, but not as `servent receive` of this version"),
         )
         .next("use the same version on both sides"),
         other => Failure::new(Exit::Failed, other.to_string()),

@@ -1,6 +1,6 @@
 //! What of a transfer is done, for people and for programs, on both sides.
 
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
 use std::net::SocketAddr;
 
 use data_encoding::HEXLOWER;
@@ -10,6 +10,7 @@ use servent::unicast::EndpointCounters;
 use servent_core::text::Shown;
 use servent_core::time::Duration;
 
+use super::other_side::OtherSide;
 use crate::exit::{Exit, Failure};
 use crate::progress::{Reporter, StreamProgress, bytes, count, per_second, rate};
 
@@ -18,7 +19,7 @@ pub(crate) struct TransferTally<'a> {
     reporter: &'a Reporter,
     entries: &'a [OfferEntry],
     title: String,
-    peer: SocketAddr,
+    other: OtherSide,
     progress: StreamProgress,
     /// Files that are complete, their bytes, and how many of these were
     /// transferred.
@@ -37,16 +38,16 @@ pub(crate) struct TransferWords<'a> {
     pub(crate) event: &'a str,
     /// What comes between the name and the address.
     pub(crate) verb: &'a str,
-    /// It went through the relay of the meeting place to the end.
-    pub(crate) relayed: bool,
+    /// Where the other side was at the end.
+    pub(crate) other: &'a OtherSide,
     /// Say the counters of the datagrams too.
     pub(crate) verbose: bool,
 }
 
 impl TransferWords<'_> {
     /// How the bytes went at the end.
-    const fn path(&self) -> &'static str {
-        if self.relayed { "relayed" } else { "direct" }
+    fn path(&self) -> &'static str {
+        if self.other.through().is_some() { "relayed" } else { "direct" }
     }
 }
 
@@ -61,7 +62,7 @@ impl<'a> TransferTally<'a> {
         reporter: &'a Reporter,
         entries: &'a [OfferEntry],
         title: String,
-        peer: SocketAddr,
+        other: OtherSide,
     ) -> Self {
         let progress = StreamProgress::new(reporter, &title, total(entries).1);
         let (done, length, carried, last, took) = (0, 0, 0, None, Duration::ZERO);
@@ -70,7 +71,7 @@ impl<'a> TransferTally<'a> {
             reporter,
             entries,
             title,
-            peer,
+            other,
             progress,
             done,
             length,
@@ -115,13 +116,13 @@ impl<'a> TransferTally<'a> {
     }
 
     fn lacks(&mut self, it: Lacking) {
-        self.reporter.fact(&lacking_fact(&it, Some(self.peer)));
+        self.reporter.fact(&lacking_fact(&it, Some(self.other.at)));
         self.lacking.push(it);
     }
 
     /// The failure of a transfer of which some did not arrive, with the names.
     pub(crate) fn incomplete(&self) -> Option<Failure> {
-        incomplete(&self.lacking, (self.done, self.peer))
+        incomplete(&self.lacking, (self.done, &self.other))
     }
 
     /// Reports one of several files.
@@ -131,7 +132,7 @@ impl<'a> TransferTally<'a> {
         let fact = json!({
             "event": event,
             "name": name,
-            "peer": self.peer,
+            "peer": self.other.at,
             "bytes": it.length,
             "carried": it.carried,
             "blake3": sum,
@@ -163,7 +164,7 @@ impl<'a> TransferTally<'a> {
         if self.done == 0 && !self.lacking.is_empty() {
             return;
         }
-        let Self { length, carried, took, peer, done, .. } = self;
+        let Self { length, carried, took, done, .. } = self;
         let (name, event, sum) = match &self.last {
             Some(last) if self.entries.len() == 1 => {
                 (self.name(last), words.event.to_owned(), Some(HEXLOWER.encode(&last.sum)))
@@ -175,7 +176,7 @@ impl<'a> TransferTally<'a> {
             "event": event,
             "name": name,
             "files": done,
-            "peer": peer,
+            "peer": words.other.at,
             "bytes": length,
             "carried": carried,
             "blake3": sum,
@@ -194,7 +195,7 @@ impl<'a> TransferTally<'a> {
         words: TransferWords<'_>,
         counters: Option<&EndpointCounters>,
     ) -> String {
-        let Self { length, carried, took, peer, done, .. } = self;
+        let Self { length, carried, took, done, .. } = self;
         let size = match (carried, length) {
             (carried, length) if carried == length => bytes(*length),
             (0, length) => format!("{}, all of it there before", bytes(*length)),
@@ -206,9 +207,10 @@ impl<'a> TransferTally<'a> {
         let speed = per_second(*carried, *took);
         let speed = if *carried == 0 { String::new() } else { format!(", {}", rate(speed)) };
         let mut sentence = format!(
-            "{} {} {peer}: {files}{size}{speed}, the same on both sides",
+            "{} {} {}: {files}{size}{speed}, the same on both sides",
             Shown(name),
-            words.verb
+            words.verb,
+            words.other
         );
         if let Some(sum) = sum {
             let _ = write!(sentence, "\n  blake3 {sum}");
@@ -239,7 +241,10 @@ pub(crate) fn lacking_fact(it: &Lacking, peer: Option<SocketAddr>) -> Value {
 }
 
 /// The failure of a transfer of which some did not arrive; `done` files did.
-pub(crate) fn incomplete(lacking: &[Lacking], (done, peer): (u64, SocketAddr)) -> Option<Failure> {
+pub(crate) fn incomplete(
+    lacking: &[Lacking],
+    (done, peer): (u64, impl Display),
+) -> Option<Failure> {
     if lacking.is_empty() {
         return None;
     }

@@ -210,8 +210,8 @@ async fn next(
 
 /// Serves one visitor until it leaves.
 async fn visitor((endpoint, found): FoundVisitor, door: &SecretDoor, handle: &Handle) {
-    let FoundPeer { peer, relayed, news: _news } = found;
-    let name = if relayed { name_through(peer) } else { peer };
+    let FoundPeer { at, relayed, news: _news, .. } = found;
+    let name = if relayed { name_through(at) } else { at };
     if let Ok(Some(connection)) = timeout(HELLO, endpoint.accept()).await {
         match CarriedStreams::answer(connection, door).await {
             Ok(streams) => {

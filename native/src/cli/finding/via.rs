@@ -12,15 +12,16 @@ use servent::driver::{has_port, host_and_port};
 use servent::resolve_host;
 use servent::transfer::TransferCode;
 use servent::unicast::{Endpoint, EndpointOptions, MEET_PORT, MeetNews, MeetingSecret};
-use servent_core::meet::{self, MeetFailure, MeetRefusal, MeetSide, NatMapping};
+use servent_core::meet::{self, MeetFailure, MeetRefusal, MeetSide, NatMapping, is_meeting_peer};
 use servent_core::node::MeetAnswer;
+use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::dial::check_host;
 use super::map_port::VisitPort;
 use super::no_path::no_path;
 use crate::cli::Common;
-use crate::cli::carry::relayed::RelayedPeer;
+use crate::cli::carry::other_side::RelayPlace;
 use crate::cli::carry::unicast::bind;
 use crate::exit::{Exit, Failure, error_text};
 use crate::progress::Reporter;
@@ -30,8 +31,15 @@ use crate::progress::Reporter;
 const ABSENT: Duration = Duration::from_secs(4);
 /// How long after a meeting its news still comes: all knocks, and a little more.
 const NEWS: Duration = Duration::from_secs(6);
-/// The pause before a listener looks for its place again.
+/// The pause before a listener looks for its place again that was refused.
 const AGAIN_AFTER: Duration = Duration::from_secs(2);
+/// How long a listener that is met directly answers the repeated choices of the caller.
+const CHOICES: Duration = Duration::from_secs(1);
+/// How often a listener looks whether a transfer is still under way.
+const LOOK_AGAIN: Duration = Duration::from_millis(250);
+
+/// How often it is looked whether the endpoint has noted where a peer is, and how soon.
+const NOTED: (u32, Duration) = (100, Duration::from_millis(2));
 
 /// Through which meeting place.
 #[derive(Debug, Args)]
@@ -97,17 +105,27 @@ pub(crate) struct ViaPlace {
     secret: MeetingSecret,
     /// Several callers may come; each waits for its turn.
     in_turn: bool,
-    relayed: RelayedPeer,
     /// What the router forwards to the socket that visits it.
     port: VisitPort,
 }
 
 /// The other side, found.
 pub(crate) struct FoundPeer {
+    /// What it is called on this endpoint.
     pub(crate) peer: SocketAddr,
+    /// Where its datagrams go at first.
+    pub(crate) at: SocketAddr,
     /// Its datagrams pass through the place, at least at first.
     pub(crate) relayed: bool,
     pub(crate) news: MeetNews,
+}
+
+/// What a listener knows of the callers that have come.
+pub(crate) struct CallerNews<F> {
+    /// Says whether a transfer is under way.
+    pub(crate) busy: F,
+    /// Told when one has gone, or was turned away.
+    pub(crate) done: Arc<Notify>,
 }
 
 /// What a visit is waiting for.
@@ -117,6 +135,7 @@ enum MeetStep {
     /// The other side is found.
     Met {
         peer: SocketAddr,
+        at: SocketAddr,
         relayed: bool,
     },
     Failed(MeetFailure),
@@ -175,6 +194,19 @@ pub(crate) async fn bind_any(
     }
 }
 
+/// Where a peer is that was met: the endpoint notes it within the turn in which it says
+/// that they met.
+async fn address(endpoint: &Endpoint, peer: SocketAddr) -> SocketAddr {
+    for _ in 0..NOTED.0 {
+        let at = endpoint.place_of(peer);
+        if !is_meeting_peer(at.ip()) {
+            return at;
+        }
+        sleep(NOTED.1).await;
+    }
+    peer
+}
+
 /// Ends a visit, and the socket that it was for. Either may have ended.
 pub(crate) async fn leave(endpoint: Endpoint, limit: Duration) {
     let _ = endpoint.end_visit().await;
@@ -184,9 +216,8 @@ pub(crate) async fn leave(endpoint: Endpoint, limit: Duration) {
 impl ViaPlace {
     pub(crate) async fn find(name: &str, secret: MeetingSecret) -> Result<Self, Failure> {
         let at = addresses(name).await?;
-        let relayed = RelayedPeer::default();
         let (name, in_turn, port) = (name.to_owned(), false, VisitPort::default());
-        Ok(Self { name, at, secret, in_turn, relayed, port })
+        Ok(Self { name, at, secret, in_turn, port })
     }
 
     /// The same for a listener to which several callers come.
@@ -194,9 +225,9 @@ impl ViaPlace {
         Self { in_turn: true, ..self }
     }
 
-    /// Which peer is reached through the relay of the place.
-    pub(crate) const fn relayed(&self) -> &RelayedPeer {
-        &self.relayed
+    /// The place as one that may relay.
+    pub(crate) fn relay(&self) -> RelayPlace {
+        RelayPlace::new(&self.name, &self.at)
     }
 
     /// What the router forwards for it.
@@ -229,7 +260,7 @@ impl ViaPlace {
                 }
             };
             let step = tokio::select! {
-                step = self.step(&mut news, reporter) => step,
+                step = self.step(endpoint, &mut news, reporter) => step,
                 () = late => return Err(self.absent()),
             };
             match step {
@@ -244,8 +275,8 @@ impl ViaPlace {
                     let fact = json!({ "event": "waiting", "why": why });
                     reporter.tell(&fact, &format!("waiting for the {listener} at {place}"));
                 }
-                Some(MeetStep::Met { peer, relayed }) => {
-                    return Ok(FoundPeer { peer, relayed, news });
+                Some(MeetStep::Met { peer, at, relayed }) => {
+                    return Ok(FoundPeer { peer, at, relayed, news });
                 }
                 Some(MeetStep::Failed(why)) if self.is_taken(why, until) => {
                     absent_at = None;
@@ -258,13 +289,13 @@ impl ViaPlace {
     }
 
     /// Lets callers find us, one after the other, as long as it is polled. Ends when
-    /// the place does not answer at first, or refuses. `busy` says whether a transfer
-    /// is under way.
+    /// the place does not answer at first, or refuses. Once the caller is done with us the
+    /// next one may come at once.
     pub(crate) async fn listen(
         self,
         endpoint: Arc<Endpoint>,
         reporter: Reporter,
-        busy: impl Fn() -> bool,
+        callers: CallerNews<impl Fn() -> bool>,
     ) -> Failure {
         let mut began = false;
         loop {
@@ -272,18 +303,21 @@ impl ViaPlace {
                 Ok(news) => news,
                 Err(failure) => return failure,
             };
-            match self.heard(&mut news, &reporter, &mut began).await {
-                Ok(()) => {}
+            match self.heard(&endpoint, &mut news, &reporter, &mut began).await {
+                Ok(relayed) => tokio::select! {
+                    () = self.follow(relayed, &mut news, &reporter) => {}
+                    () = callers.done.notified() => {}
+                },
                 Err(why) if !began => return self.failed(why),
                 Err(why) => {
                     let failure = self.failed(why);
                     let fact = json!({ "event": "unmet", "why": failure.what });
                     reporter.tell(&fact, &failure.to_string());
+                    sleep(AGAIN_AFTER).await;
                 }
             }
-            sleep(AGAIN_AFTER).await;
-            while busy() {
-                sleep(AGAIN_AFTER).await;
+            while (callers.busy)() {
+                sleep(LOOK_AGAIN).await;
             }
         }
     }
@@ -302,26 +336,38 @@ impl ViaPlace {
     ) -> Result<FoundPeer, Failure> {
         let mut news = self.visit(endpoint, MeetSide::Listener, reporter).await?;
         loop {
-            match self.step(&mut news, reporter).await {
+            match self.step(endpoint, &mut news, reporter).await {
                 None => return Err(Failure::new(Exit::Failed, "the endpoint has ended")),
                 Some(MeetStep::Waits) => waits(),
-                Some(MeetStep::Met { peer, relayed }) => {
-                    return Ok(FoundPeer { peer, relayed, news });
+                Some(MeetStep::Met { peer, at, relayed }) => {
+                    return Ok(FoundPeer { peer, at, relayed, news });
                 }
                 Some(MeetStep::Failed(why)) => return Err(self.failed(why)),
             }
         }
     }
 
-    /// Waits for a caller, and for the end of the news about it.
+    /// Waits for the end of the news about a caller that was met.
+    async fn follow(&self, relayed: bool, news: &mut MeetNews, reporter: &Reporter) {
+        let most = if relayed { NEWS } else { CHOICES };
+        tokio::select! {
+            () = self.tell_moves(news, reporter) => {
+                sleep(CHOICES).await;
+            }
+            () = sleep(most) => {}
+        }
+    }
+
+    /// Waits for a caller; whether it is relayed.
     async fn heard(
         &self,
+        endpoint: &Endpoint,
         news: &mut MeetNews,
         reporter: &Reporter,
         began: &mut bool,
-    ) -> Result<(), MeetFailure> {
+    ) -> Result<bool, MeetFailure> {
         loop {
-            match self.step(news, reporter).await {
+            match self.step(endpoint, news, reporter).await {
                 Some(MeetStep::Waits) => {
                     if !*began {
                         let place = &self.name;
@@ -330,13 +376,9 @@ impl ViaPlace {
                     }
                     *began = true;
                 }
-                Some(MeetStep::Met { .. }) => {
+                Some(MeetStep::Met { relayed, .. }) => {
                     *began = true;
-                    tokio::select! {
-                        () = self.tell_moves(news, reporter) => {}
-                        () = sleep(NEWS) => {}
-                    }
-                    return Ok(());
+                    return Ok(relayed);
                 }
                 Some(MeetStep::Failed(why)) => return Err(why),
                 None => std::future::pending().await, // The endpoint's end is told elsewhere.
@@ -346,13 +388,19 @@ impl ViaPlace {
 
     /// The next step of a visit; `None` when the endpoint has ended. Dropping the future
     /// loses nothing.
-    async fn step(&self, news: &mut MeetNews, reporter: &Reporter) -> Option<MeetStep> {
+    async fn step(
+        &self,
+        endpoint: &Endpoint,
+        news: &mut MeetNews,
+        reporter: &Reporter,
+    ) -> Option<MeetStep> {
         loop {
             match news.next().await? {
                 MeetAnswer::Waiting { .. } => return Some(MeetStep::Waits),
                 MeetAnswer::Met { peer, relayed, ours, theirs } => {
-                    self.met((peer, relayed), (ours, theirs), reporter);
-                    return Some(MeetStep::Met { peer, relayed });
+                    let at = address(endpoint, peer).await;
+                    Self::met((at, relayed), (ours, theirs), reporter);
+                    return Some(MeetStep::Met { peer, at, relayed });
                 }
                 MeetAnswer::Failed { why, .. } => return Some(MeetStep::Failed(why)),
                 MeetAnswer::Located { .. }
@@ -365,15 +413,13 @@ impl ViaPlace {
 
     /// Notes how the bytes go, and says why (PA-15).
     fn met(
-        &self,
-        (peer, relayed): (SocketAddr, bool),
+        (at, relayed): (SocketAddr, bool),
         (ours, theirs): (NatMapping, NatMapping),
         reporter: &Reporter,
     ) {
-        self.relayed.note(peer, relayed);
         let kind = if relayed { "relayed" } else { "direct" };
         let fact = json!({
-            "event": "path", "path": kind, "peer": peer, "ours": ours, "theirs": theirs,
+            "event": "path", "path": kind, "peer": at, "ours": ours, "theirs": theirs,
         });
         let how = if relayed { "through the meeting place at first" } else { "direct" };
         let (ours, theirs) = (router(ours), router(theirs));
@@ -386,7 +432,6 @@ impl ViaPlace {
         loop {
             match news.next().await {
                 Some(MeetAnswer::Moved { to, .. }) => {
-                    self.relayed.forget();
                     let fact = json!({ "event": "path", "path": "direct", "peer": to });
                     return reporter.tell(&fact, &format!("direct from now on, to {to}"));
                 }

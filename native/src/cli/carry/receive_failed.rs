@@ -1,0 +1,45 @@
+//! Why a transfer did not arrive, for the receiver.
+
+use servent::transfer::{OfferedTransfer, ReceiveError};
+use servent_core::text::Shown;
+
+use super::other_side::OtherSide;
+use crate::exit::{Exit, Failure, error_text};
+use crate::progress::bytes;
+
+/// The code of the command.
+pub(crate) fn exit_of(why: &ReceiveError) -> Exit {
+    match why {
+        ReceiveError::Write(_) => Exit::Disk,
+        ReceiveError::Different => Exit::Unverified,
+        ReceiveError::Foreign => Exit::Foreign,
+        ReceiveError::Gone(_) => Exit::Network,
+        _ => Exit::Refused,
+    }
+}
+
+/// Why it did not arrive completely, and what did.
+pub(crate) fn failed(
+    why: &ReceiveError,
+    (transfer, sender): (&OfferedTransfer, &OtherSide),
+    title: &str,
+    length: Option<u64>,
+) -> Failure {
+    let exit = exit_of(why);
+    let of = length.map_or_else(String::new, |length| format!(" of {}", bytes(length)));
+    let have = bytes(transfer.received());
+    let why = match why {
+        ReceiveError::Write(why) => format!("cannot write here: {}", error_text(why)),
+        why => why.to_string(),
+    };
+    let (title, why) = (Shown(title), Shown(&why));
+    let what = format!("{title} from {sender} is not whole: {why}; {have}{of} had arrived");
+    let failure = Failure::new(exit, what);
+    match transfer.part().map(|part| format!("what had arrived is in {}", part.display())) {
+        Some(part) if length.is_some() => {
+            failure.next(format!("{part}; sent again, only the rest travels"))
+        }
+        Some(part) => failure.next(part),
+        None => failure,
+    }
+}

@@ -1,0 +1,115 @@
+//! Two people whose bytes pass through the meeting place, and what comes after a try that
+//! failed: each router gives every destination another port, so that no path is direct.
+
+use std::time::Duration;
+
+use crate::meeting::{VIA, network};
+use crate::namespaces::Network;
+use crate::program::{Running, noise, pause};
+
+const KINDS: [&str; 2] = ["symmetric", "symmetric"];
+/// The same meeting, and another code for the transfer.
+const WRONG: &str = "ocean-pepper-violin-garden-sun";
+
+/// A place that relays, and a receiver that waits there.
+struct Waiting<'a> {
+    network: &'a Network,
+    place: Running,
+    receiver: Running,
+}
+
+impl<'a> Waiting<'a> {
+    fn new(network: &'a Network) -> Self {
+        let home = network.place.path("home");
+        std::fs::create_dir_all(home.join("inbox")).unwrap();
+        let place = relay(network);
+        let receiver = receiver(network);
+        Self { network, place, receiver }
+    }
+
+    fn song(&self, bytes: &[u8]) -> String {
+        let song = self.network.place.path("home").join("song.ogg");
+        std::fs::write(&song, bytes).unwrap();
+        song.display().to_string()
+    }
+
+    fn send(&self, song: &str, more: &[&str]) -> Running {
+        let words = [&["send", "--via", VIA, song, "--json"], more].concat();
+        Running::start(self.network.servent(1, &words))
+    }
+
+    fn arrived(&self, bytes: &[u8]) {
+        let there = std::fs::read(self.network.place.path("home").join("inbox/song.ogg"));
+        assert!(there.unwrap() == bytes, "the file is the same");
+    }
+}
+
+fn relay(network: &Network) -> Running {
+    let meet = ["meet", "--listen", VIA, "--relay", "20M", "--json"];
+    let mut place = Running::start(network.servent(0, &meet));
+    place.event("listening");
+    place
+}
+
+fn receiver(network: &Network) -> Running {
+    let folder = network.place.path("home").join("inbox").display().to_string();
+    let take = ["receive", "--via", VIA, "-o", &folder, "--yes", "--json"];
+    let mut receiver = Running::start(network.servent(2, &take));
+    receiver.event("at_place");
+    receiver
+}
+
+/// Milliseconds that `what` takes.
+fn millis<T>(what: impl FnOnce() -> T) -> (T, u64) {
+    let clock = servent::Clock::new();
+    let begun = clock.now();
+    let done = what();
+    (done, clock.now().since(begun).as_micros() / 1_000)
+}
+
+#[test]
+fn pa_13_after_a_wrong_code_the_right_one_is_taken_through_the_same_place() {
+    let Some(network) = network(KINDS) else { return };
+    let mut waiting = Waiting::new(&network);
+    let bytes = noise(300_000);
+    let song = waiting.song(&bytes);
+    for _ in 0..2 {
+        let mut wrong = network.servent(1, &["send", "--via", VIA, &song, "--json"]);
+        let wrong = Running::start({
+            wrong.env("SERVENT_CODE", WRONG);
+            wrong
+        });
+        assert_eq!(wrong.end().code(), Some(9), "a wrong code is refused");
+        let turned = waiting.receiver.event("turned_away");
+        assert_eq!((&turned["from"], &turned["relayed"]), (&VIA.into(), &true.into()), "{turned}");
+    }
+    let mut right = waiting.send(&song, &[]);
+    let (sending, sent) = (right.event("sending"), right.event("sent"));
+    assert_eq!((&sending["to"], &sending["relayed"]), (&VIA.into(), &true.into()), "{sending}");
+    assert_eq!((&sent["path"], &sent["peer"]), (&"relayed".into(), &VIA.into()), "{sent}");
+    assert_eq!(right.end().code(), Some(0), "the right code is taken");
+    let receiving = waiting.receiver.event("receiving");
+    assert_eq!(receiving["relayed"], true, "{receiving}");
+    waiting.receiver.event("received");
+    waiting.arrived(&bytes);
+}
+
+#[test]
+fn pa_13_a_sender_that_is_stopped_is_heard_through_the_place_and_may_come_again() {
+    let Some(network) = network(KINDS) else { return };
+    let mut waiting = Waiting::new(&network);
+    let bytes = noise(3_000_000);
+    let song = waiting.song(&bytes);
+    let stopped = waiting.send(&song, &["--limit-rate", "500k"]);
+    waiting.receiver.event("receiving");
+    pause(Duration::from_secs(1));
+    stopped.signal("INT");
+    let (failed, took) = millis(|| waiting.receiver.event("failed"));
+    assert!(took < 3_000, "the receiver hears of it after {took} ms: {failed}");
+    assert_eq!(stopped.end().code(), Some(130));
+    let (again, took) = millis(|| waiting.send(&song, &[]).end());
+    assert_eq!(again.code(), Some(0), "it goes on with what is missing");
+    assert!(took < 10_000, "it came again within {took} ms");
+    waiting.arrived(&bytes);
+    drop(waiting.place);
+}
