@@ -171,6 +171,7 @@ fn visit(cx: &mut NodeCx<'_>, output: VisitOutput) {
             let knock = UnicastPayload::from(packet.encode());
             MeetAnswer::Spread { to, sockets, knock }
         }
+        VisitOutput::Left { peer, why } => MeetAnswer::Left { peer, why },
         VisitOutput::Failed { why, relayed } => MeetAnswer::Failed { why, relayed },
     };
     cx.fx.output(Output::Answer(NodeAnswer::Meet(answer)));

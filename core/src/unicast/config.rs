@@ -107,6 +107,9 @@ pub struct Config {
     /// costs a peer that speaks first one round trip. Listeners that strangers
     /// can reach should use it.
     pub prove: bool,
+    /// A connection of which nothing is known here, and that begins in the middle, is not
+    /// taken: another process had what came before, and has ended. Its sender is told so.
+    pub whole: bool,
     /// Closed connections that are remembered (decision 6).
     pub tombstones: u32,
     /// How long a closed connection is remembered.
@@ -176,6 +179,7 @@ impl Default for Config {
             peers: 10_000,
             peers_per_ip: 64,
             prove: false,
+            whole: false,
             tombstones: 4_096,
             tombstone_time: Duration::from_secs(600),
             farewells: 8,

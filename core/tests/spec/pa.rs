@@ -4,7 +4,7 @@ use crate::unicast_support;
 
 use servent_core::engine::{Effect, Engine as _, Fx};
 use servent_core::time::{Duration, Instant};
-use servent_core::unicast::{Config, ConnEnding, Event, Input, Output, Profile};
+use servent_core::unicast::{Config, ConnEnding, Event, Input, Output, Profile, Side};
 use servent_core::wire::unicast::{ConnBlock, Packet};
 use unicast_support::{Fate, World, addr, config, number};
 
@@ -161,4 +161,26 @@ fn pa_13_another_peer_at_one_address_is_another_peer_and_ends_the_connections_of
     let new = &world.nodes[1].got[before..];
     let numbers: Vec<_> = new.iter().map(|got| (got.from, number(&got.payload))).collect();
     assert_eq!(numbers, (1..=10).map(|n| (other, n)).collect::<Vec<_>>());
+}
+
+#[test]
+fn uc_10_a_whole_connection_does_not_go_on_with_a_process_that_knows_nothing_of_it() {
+    let config = Config { prove: true, whole: true, ..config(Profile::Adaptive) };
+    let mut world = World::new(config, 2, 1);
+    world.send_all(0, 1, 1..=100);
+    world.run_secs(1);
+    world.restart(1);
+    world.send_all(0, 1, 101..=110);
+    world.run_secs(3);
+    assert_eq!(got(&world, 1), [0; 0], "what came before was for another process");
+    let told = |event: &Event| {
+        let side = Side::Sender;
+        matches!(event, Event::Closed { side: it, why: ConnEnding::Finished, .. } if *it == side)
+    };
+    assert_eq!(world.count(0, told), 1);
+    let lost = |event: &Event| matches!(event, Event::Undelivered { from: 101, to: 110, .. });
+    assert_eq!(world.count(0, lost), 1, "its sender knows what did not arrive");
+    world.send_all(0, 1, 1..=10);
+    world.run_secs(3);
+    assert_eq!(got(&world, 1), (1..=10).collect::<Vec<_>>(), "a new one is taken");
 }

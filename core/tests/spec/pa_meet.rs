@@ -365,11 +365,13 @@ fn pa_13_each_that_is_met_through_one_place_has_a_name_of_its_own() {
         _ => None,
     };
     let nonce = told.iter().find_map(registration).unwrap();
-    let mut met = |other| {
+    let introduced = |other| {
         let card = MeetCard { mapping: NatMapping::Varies, candidates: Vec::new() };
         let card = card.seal(KEY, meeting, MeetSide::Caller);
         let it = Introduction { nonce, wait: 0, relays: true, seen: CALLER, other, card };
-        let told = say(VisitInput::Packet { from: place, packet: MeetPacket::Introduce(it) });
+        VisitInput::Packet { from: place, packet: MeetPacket::Introduce(it) }
+    };
+    let met = |told: Vec<VisitOutput>| {
         let peers: Vec<_> = told
             .iter()
             .filter_map(|output| match output {
@@ -383,9 +385,17 @@ fn pa_13_each_that_is_met_through_one_place_has_a_name_of_its_own() {
             _ => panic!("it has its route when it is told: {told:?}"),
         }
     };
-    let (one, other) = (met(5), met(6));
+    let (one, other) = (met(say(introduced(5))), met(say(introduced(6))));
     assert!(is_meeting_peer(one.ip()) && is_meeting_peer(other.ip()));
     assert_ne!(one, other);
+    // The place says that the second one has left; of another visit it says nothing to us.
+    let gone = |nonce| {
+        let packet = MeetPacket::Refused { nonce, why: MeetRefusal::Gone };
+        VisitInput::Packet { from: place, packet }
+    };
+    assert_eq!(say(gone(nonce ^ 1)), []);
+    assert_eq!(say(gone(nonce)), [VisitOutput::Left { peer: other, why: MeetRefusal::Gone }]);
+    assert_eq!(say(gone(nonce)), []);
 }
 
 #[test]

@@ -20,10 +20,10 @@ use super::secret::SecretDoor;
 use super::shelf::Shelf;
 use super::small::{SMALL, SmallFile, SmallGroup};
 use super::talk::Talk;
-use super::target::{Begun, TargetFile, blocking, digest, whole};
+use super::target::{Begun, OpenFile, blocking, digest, whole};
 use super::writers::{LOOK_EVERY, Writer};
 use super::{Carried, TransferProgress};
-use crate::unicast::{Connection, Lost};
+use crate::unicast::{Connection, Lost, PeerSilence};
 
 /// How often to retry a partial file that another transfer seems to write to.
 const TRIES: u32 = 10;
@@ -48,14 +48,6 @@ pub struct OfferedTransfer {
     /// The small file being received.
     small: Option<SmallFile>,
     group: SmallGroup,
-}
-
-/// The file being received.
-struct OpenFile {
-    entry: usize,
-    from: u64,
-    length: u64,
-    target: TargetFile,
 }
 
 impl OfferedTransfer {
@@ -112,6 +104,12 @@ impl OfferedTransfer {
     #[must_use]
     pub fn peer(&self) -> SocketAddr {
         self.talk.connection.peer()
+    }
+
+    /// How long the sender has been silent, from now on.
+    #[must_use]
+    pub fn silence(&self) -> PeerSilence {
+        self.talk.connection.silence()
     }
 
     /// The offered entries.

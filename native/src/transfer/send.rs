@@ -21,8 +21,10 @@ use super::talk::{Silence, Talk};
 use super::target::{blocking, digest_of};
 use super::{Carried, TransferProgress};
 use crate::net::Rate;
-use crate::unicast::{Connection, Lost, SendProgress};
+use crate::unicast::{Connection, Lost, PeerSilence, SendProgress};
 
+/// How often it is told how much has arrived, while nothing more is sent.
+const TELL_EVERY: Duration = Duration::from_millis(500);
 /// How long a user who stops it waits until the receiver has heard that.
 const STOP_WAIT: Duration = Duration::from_millis(400);
 /// Why a file that changed does not arrive.
@@ -83,6 +85,8 @@ struct Sending<'a> {
     offer: &'a Offer,
     /// What the receiver has of each entry.
     there: BTreeMap<usize, Start>,
+    /// The file of which something was sent last, and how much of it was.
+    latest: Option<(usize, u64)>,
     /// Sent, but not yet confirmed as stored.
     pending: BTreeMap<usize, Carried>,
     begun: bool,
@@ -118,6 +122,12 @@ impl TransferSender {
         self.talk.connection.peer()
     }
 
+    /// How long the receiver has been silent, from now on.
+    #[must_use]
+    pub fn silence(&self) -> PeerSilence {
+        self.talk.connection.silence()
+    }
+
     /// How much of what was sent is acknowledged.
     #[must_use]
     pub fn progress(&self) -> SendProgress {
@@ -141,6 +151,7 @@ impl TransferSender {
             talk: &self.talk,
             offer,
             there,
+            latest: None,
             pending,
             begun: false,
             rate: self.rate.clone(),
@@ -343,9 +354,19 @@ impl Sending<'_> {
             if let Some(pause) = self.rate.as_ref().map(|Rate(pace)| pace.after(bytes)) {
                 self.meanwhile(tokio::time::sleep(pause), told).await?;
             }
-            told(TransferProgress::Bytes { entry: at, so_far: *so_far });
+            self.latest = Some((at, *so_far));
+            self.tell_acknowledged(told);
         }
         Ok(())
+    }
+
+    /// Tells how much of the latest file the receiver has acknowledged: what is on its way
+    /// may be megabytes, and may never arrive.
+    fn tell_acknowledged(&self, told: &mut impl FnMut(TransferProgress)) {
+        let Some((entry, sent)) = self.latest else { return };
+        let SendProgress { accepted, acknowledged } = self.talk.connection.progress();
+        let so_far = sent.saturating_sub(accepted.saturating_sub(acknowledged));
+        told(TransferProgress::Bytes { entry, so_far });
     }
 
     /// Says that all of a file was sent.
@@ -438,7 +459,16 @@ impl Sending<'_> {
     /// Waits for the receiver's final confirmation.
     async fn whole(&mut self, told: &mut impl FnMut(TransferProgress)) -> Result<(), SendFailure> {
         loop {
-            match self.next().await? {
+            let said = tokio::select! {
+                said = self.next() => said?,
+                () = tokio::time::sleep(TELL_EVERY) => {
+                    if self.latest.is_some_and(|(entry, _)| self.pending.contains_key(&entry)) {
+                        self.tell_acknowledged(told);
+                    }
+                    continue;
+                }
+            };
+            match said {
                 TransferMessage::Whole if self.pending.is_empty() => return Ok(()),
                 other => self.receive(other, told)?,
             }

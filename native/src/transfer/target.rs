@@ -33,6 +33,14 @@ pub(super) struct Begun {
 /// Length and time of the last change.
 type Stamp = (u64, i64, i64);
 
+/// The file being received.
+pub(super) struct OpenFile {
+    pub(super) entry: usize,
+    pub(super) from: u64,
+    pub(super) length: u64,
+    pub(super) target: TargetFile,
+}
+
 /// An open file.
 pub(super) struct TargetFile {
     file: Behind,

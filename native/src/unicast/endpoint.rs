@@ -11,6 +11,7 @@ use tokio::task::AbortHandle;
 
 use super::error::{BindError, ConnectError, SendError};
 use super::options::EndpointOptions;
+use super::silence::PeerSilence;
 use crate::driver::datagrams::{
     Closing, EndpointCounters, Lost, Pipe, SharedEndpoint, Undelivered,
 };
@@ -263,6 +264,12 @@ impl Connection {
             }
             readable.await;
         }
+    }
+
+    /// How long the peer has been silent, from now on.
+    #[must_use]
+    pub fn silence(&self) -> PeerSilence {
+        PeerSilence(Arc::clone(&self.pipe))
     }
 
     /// How much of what was sent is acknowledged.

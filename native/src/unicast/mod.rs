@@ -30,6 +30,7 @@ mod error;
 mod filtering;
 mod options;
 mod path_size;
+mod silence;
 mod spread;
 mod visit;
 
@@ -41,6 +42,7 @@ pub use self::error::{BindError, ConnectError, SendError};
 pub use self::filtering::{NatFiltering, filtering};
 pub use self::options::EndpointOptions;
 pub use self::path_size::largest_to_place;
+pub use self::silence::PeerSilence;
 pub use self::visit::{MEET_PORT, MeetNews, MeetingSecret};
 pub use crate::driver::datagrams::{EndpointCounters, LARGEST, Lost, Undelivered, searching};
 pub use crate::net::udp::{LossRate, NoLoss, SocketCounters};

@@ -7,7 +7,7 @@ use std::sync::{Arc, PoisonError};
 use argon2::{Algorithm, Argon2, Params, Version};
 use hkdf::Hkdf;
 use if_addrs::get_if_addrs;
-use servent_core::meet::{MeetKey, MeetSide, MeetingId, Visit};
+use servent_core::meet::{MeetKey, MeetRefusal, MeetSide, MeetingId, Visit};
 use servent_core::node::{MeetAnswer, MeetCommand, NodeAnswer, NodeCommand};
 use sha2::Sha256;
 use tokio::sync::broadcast::Receiver;
@@ -16,6 +16,7 @@ use tokio::sync::broadcast::error::RecvError;
 use super::Endpoint;
 use super::door::fall_back;
 use super::spread::spread;
+use crate::driver::datagrams::{Lost, SharedEndpoint};
 use crate::error::RunError;
 use crate::net::udp::canonical;
 
@@ -85,6 +86,16 @@ impl MeetNews {
     }
 }
 
+/// Ends the connection with a peer that is not reached through its place any more.
+async fn part(shared: &SharedEndpoint, mut news: MeetNews) {
+    while let Some(answer) = news.next().await {
+        if let MeetAnswer::Left { peer, why } = answer {
+            let ends = why == MeetRefusal::Closing;
+            shared.give_up(peer, if ends { Lost::PlaceEnds } else { Lost::Left });
+        }
+    }
+}
+
 impl Endpoint {
     /// Begins to look for the other side of a meeting at these addresses of a
     /// place, instead of whatever was looked for before.
@@ -120,8 +131,13 @@ impl Endpoint {
     /// What a visit needs besides the socket; until the next one begins.
     fn help(&self, news: MeetNews, more: MeetNews, places: Vec<SocketAddr>) {
         let shared = Arc::clone(&self.shared);
+        let end = MeetNews(self.servent().answers());
         let helping = tokio::spawn(async move {
-            tokio::join!(fall_back(&shared, news, places), spread(&shared, more));
+            tokio::join!(
+                fall_back(&shared, news, places),
+                spread(&shared, more),
+                part(&shared, end)
+            );
         });
         let mut visiting = self.visiting.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(before) = visiting.replace(helping.abort_handle()) {

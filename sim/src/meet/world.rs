@@ -293,7 +293,9 @@ fn answered(world: &mut MeetWorld, node: u32, answer: &MeetAnswer, cause: Record
             site.outcome = if silent { MeetOutcome::Silent } else { MeetOutcome::Unreachable };
             tell(world, node, cause, |other| PersonEvent::Alone { other, failure: *why });
         }
-        MeetAnswer::Failed { relayed: true, .. } | MeetAnswer::Elsewhere { .. } => {}
+        MeetAnswer::Failed { relayed: true, .. }
+        | MeetAnswer::Left { .. }
+        | MeetAnswer::Elsewhere { .. } => {}
     }
 }
 

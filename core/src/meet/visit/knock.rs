@@ -163,6 +163,11 @@ impl DoorKnocking {
         self.place
     }
 
+    /// The other side, while its bytes pass through the place.
+    pub(super) fn relayed_peer(&self) -> Option<SocketAddr> {
+        (self.relays && self.agreed.is_none()).then_some(self.name.name)
+    }
+
     /// True when the other side is the visitor with this number.
     pub(super) const fn is_with(&self, other: u64) -> bool {
         self.other == other

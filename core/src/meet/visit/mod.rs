@@ -20,7 +20,8 @@ use crate::engine::{Engine, Fx, FxOf};
 use crate::rng::Rng;
 use crate::time::Instant;
 use crate::wire::meet::{
-    Introduction, Knock, KnockStep, MeetCard, MeetKey, MeetPacket, MeetSide, MeetingId, NatMapping,
+    Introduction, Knock, KnockStep, MeetCard, MeetKey, MeetPacket, MeetRefusal, MeetSide,
+    MeetingId, NatMapping,
 };
 
 /// What a visitor wants (PA-10).
@@ -72,6 +73,9 @@ pub enum VisitOutput {
     /// A peer that was reached through the place is reached directly from now on
     /// (PA-13).
     Moved { peer: SocketAddr, to: SocketAddr },
+    /// A peer that was reached through the place has left it, or the place ends: nothing
+    /// reaches it any more (PA-13).
+    Left { peer: SocketAddr, why: MeetRefusal },
     /// Send this to `to` from so many more sockets. What comes to one of them from
     /// there is received as always, and from then on what is sent there leaves by the
     /// one that heard last.
@@ -166,6 +170,11 @@ impl MeetVisitor {
         match packet {
             MeetPacket::Knock(knock) => self.knock(now, from, knock, fx),
             MeetPacket::Introduce(it) => self.introduced(now, from, it, fx),
+            MeetPacket::Refused { nonce, why } if matches!(self.stage, VisitStage::Knocking(_)) => {
+                if nonce == self.nonce {
+                    self.left(from, why, fx);
+                }
+            }
             MeetPacket::Cookie { .. } | MeetPacket::Waiting { .. } | MeetPacket::Refused { .. } => {
                 let VisitStage::Asking(asking) = &mut self.stage else { return };
                 let told = asking.told(now, (from, &packet), (visit, self.nonce, &self.config), fx);
@@ -230,6 +239,19 @@ impl MeetVisitor {
         );
         self.stage = VisitStage::Knocking(knocking);
         self.run(now, fx);
+    }
+
+    /// The place passes nothing on any more: the other side has left, or the place ends.
+    fn left(&mut self, from: SocketAddr, why: MeetRefusal, fx: &mut VisitEffects) {
+        let VisitStage::Knocking(knocking) = &self.stage else { return };
+        if knocking.place() != from || !matches!(why, MeetRefusal::Gone | MeetRefusal::Closing) {
+            return;
+        }
+        // On a direct path the place has nothing to say.
+        let Some(peer) = knocking.relayed_peer() else { return };
+        fx.event(Event::TurnedAway { peer: from, reason: why });
+        fx.output(VisitOutput::Left { peer, why });
+        (self.visit, self.stage, self.located) = (None, VisitStage::Idle, None);
     }
 
     fn knock(&mut self, now: Instant, from: SocketAddr, knock: Knock, fx: &mut VisitEffects) {

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::UnicastMessage;
 use crate::fetch::{self, DownloadSource, FetchFailure, Get};
 use crate::id::{FetchId, FileIndex, Guid, Sha1};
-use crate::meet::{MeetFailure, NatMapping, Visit};
+use crate::meet::{MeetFailure, MeetRefusal, NatMapping, Visit};
 use crate::node::swarm;
 use crate::queue::QueuePolicy;
 use crate::time::{Duration, Instant};
@@ -181,6 +181,9 @@ pub enum MeetAnswer {
     Met { peer: SocketAddr, relayed: bool, ours: NatMapping, theirs: NatMapping },
     /// What is sent to a peer goes to its own address from now on (PA-13).
     Moved { peer: SocketAddr, to: SocketAddr },
+    /// A peer that was reached through the place has left it, or the place ends: nothing
+    /// reaches it any more (PA-13).
+    Left { peer: SocketAddr, why: MeetRefusal },
     /// A visitor asks to be greeted from the other port of our place
     /// ([`MeetCommand::Greet`]).
     Elsewhere { to: SocketAddr, nonce: u64 },

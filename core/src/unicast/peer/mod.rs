@@ -355,6 +355,11 @@ impl UnicastPeer {
             self.ask_first(conn, Rejection::NotOpen, cx);
             return false;
         }
+        if cx.config.whole && tombstone.is_none() && data.seq > 1 {
+            self.answer = Some(ConnBlock::Closed { conn, upto: 0 });
+            cx.reject(conn, Rejection::Ended);
+            return false;
+        }
         let proven = data.token.is_some_and(|told| told == token());
         self.budget.free |= proven;
         if self.receiver.is_some() {

@@ -2,6 +2,7 @@
 //! proven.
 
 use super::{GOODBYES, UnicastPeer};
+use crate::meet::is_meeting_peer;
 use crate::time::Duration;
 use crate::unicast::cx::UnicastCx;
 use crate::unicast::packer::Packer;
@@ -80,8 +81,11 @@ impl UnicastPeer {
         let used = packer.used() + cx.config.seal.len();
         let Some(packet) = packer.finish() else { return false };
         self.budget.sent = self.budget.sent.saturating_add(used as u64);
-        cx.counters.packets_out += 1;
         let peer = self.route.unwrap_or(cx.peer);
+        if is_meeting_peer(peer.ip()) {
+            return true; // The meeting is over: it has no address any more.
+        }
+        cx.counters.packets_out += 1;
         cx.fx.output(Output::Packet { peer, packet });
         true
     }

@@ -201,6 +201,7 @@ impl Messaging {
     fn acknowledged(pipe: &Pipe, node: &Loop) {
         let (_, kept) = unacknowledged(node, pipe);
         let mut state = pipe.lock();
+        state.heard = tokio::time::Instant::now();
         // Once messages are known to be undelivered, a smaller send window no
         // longer means that they were acknowledged.
         if state.numbers.is_empty() {
@@ -244,6 +245,7 @@ impl Messaging {
 
     /// Ends the connections with peers that do not answer.
     pub(super) fn give_up_on_the_silent(&mut self, now: Instant, node: &mut Loop) {
+        self.silent.append(&mut self.shared.book().gone);
         for (peer, why) in mem::take(&mut self.silent) {
             self.counters.unreachable += 1;
             for side in [Side::Sender, Side::Receiver] {

@@ -24,6 +24,16 @@ pub enum Lost {
     /// The peer started a new connection, as after a restart.
     #[error("the peer began another connection")]
     Replaced,
+    /// The peer's process is another one than at the beginning: it knows nothing of this
+    /// connection.
+    #[error("it was started again, and knows nothing of this")]
+    Restarted,
+    /// The peer was reached through a meeting place, and has left it.
+    #[error("it has left the meeting")]
+    Left,
+    /// The peer was reached through a meeting place, which ends.
+    #[error("the meeting place is being shut down")]
+    PlaceEnds,
     /// Nothing was received for as long as the configuration allows.
     #[error("nothing came from the peer for too long")]
     Idle,

@@ -312,6 +312,13 @@ impl Messaging {
             E::Closed { peer, side: Side::Sender, why: ConnEnding::Replaced, .. } => {
                 self.silent.push((peer, Lost::Replaced));
             }
+            E::Closed { peer, side: Side::Sender, why: ConnEnding::Finished, .. } => {
+                // We did not end it.
+                let open = |pipe: Arc<Pipe>| pipe.lock().closing == Closing::No;
+                if self.pipe(peer).is_some_and(open) {
+                    self.silent.push((peer, Lost::Restarted));
+                }
+            }
             E::Moved { peer, to, .. } => self.shared.note_place(peer, to),
             other => tracing::trace!(?other, "unicast"),
         }

@@ -13,10 +13,11 @@ pub const LARGEST: u32 = 8_952;
 const SMALLEST: u32 = 1_200;
 
 /// The configuration of a socket that strangers can reach, whose datagrams are
-/// as large as the path carries (PA-6).
+/// as large as the path carries (PA-6), and to which no connection goes on that was begun
+/// with another process.
 #[must_use]
 pub fn searching(config: Config) -> Config {
-    Config { prove: true, mtu: LARGEST, mtu_floor: SMALLEST, ..config }
+    Config { prove: true, whole: true, mtu: LARGEST, mtu_floor: SMALLEST, ..config }
 }
 
 /// A UDP socket that speaks reliable unicast.

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use servent_core::node::UnicastMessage;
 use servent_core::unicast::{UnicastConnId, UnicastPayload};
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
 use super::{Lost, SharedEndpoint, Undelivered};
 
@@ -29,7 +30,7 @@ pub(crate) struct Pipe {
 }
 
 /// What the lock guards.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct State {
     pub(crate) inbox: VecDeque<UnicastPayload>,
     /// Consumed by the application and not yet reported: messages, bytes.
@@ -52,6 +53,29 @@ pub(crate) struct State {
     pub(crate) closing: Closing,
     /// The application has dropped the connection.
     pub(crate) left: bool,
+    /// When something has come from the peer last.
+    pub(crate) heard: Instant,
+}
+
+impl Default for State {
+    fn default() -> Self {
+        Self {
+            inbox: VecDeque::new(),
+            taken: (0, 0),
+            outbox: VecDeque::new(),
+            outbox_bytes: 0,
+            blocked: false,
+            accepted: 0,
+            acknowledged: 0,
+            conn: None,
+            incoming: None,
+            outgoing: None,
+            numbers: Vec::new(),
+            closing: Closing::No,
+            left: false,
+            heard: Instant::now(),
+        }
+    }
 }
 
 /// How far the closing of our half is.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 
 use super::detour::Detours;
-use super::{Datagrams, EndpointCounters, Pipe};
+use super::{Datagrams, EndpointCounters, Lost, Pipe};
 
 /// Peers of which it is remembered where they are.
 const PLACES: usize = 256;
@@ -43,6 +43,8 @@ pub(crate) struct Book {
     pub(crate) queued: Vec<Arc<Pipe>>,
     /// Where peers are that are not at the address that is their name, the latest last.
     places: VecDeque<(SocketAddr, SocketAddr)>,
+    /// Peers that are known to be gone.
+    pub(super) gone: Vec<(SocketAddr, Lost)>,
     /// Every connection is to be closed.
     pub(crate) stopping: bool,
     /// The endpoint has ended.
@@ -78,6 +80,12 @@ impl SharedEndpoint {
         let book = self.book();
         let known = book.places.iter().rev().find(|(other, _)| *other == name);
         known.map_or(name, |(_, at)| *at)
+    }
+
+    /// A peer is gone: its connection ends.
+    pub(crate) fn give_up(&self, name: SocketAddr, why: Lost) {
+        self.book().gone.push((name, why));
+        self.work.notify_one();
     }
 
     /// A peer is elsewhere from now on.
