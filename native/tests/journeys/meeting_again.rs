@@ -14,17 +14,23 @@ const WRONG: &str = "ocean-pepper-violin-garden-sun";
 /// A place that relays, and a receiver that waits there.
 struct Waiting<'a> {
     network: &'a Network,
-    place: Running,
-    receiver: Running,
+    place: Option<Running>,
+    receiver: Option<Running>,
 }
 
 impl<'a> Waiting<'a> {
     fn new(network: &'a Network) -> Self {
         let home = network.place.path("home");
         std::fs::create_dir_all(home.join("inbox")).unwrap();
-        let place = relay(network);
-        let receiver = receiver(network);
+        let place = Some(relay(network));
+        let mut receiver = receiver(network);
+        receiver.event("at_place");
+        let receiver = Some(receiver);
         Self { network, place, receiver }
+    }
+
+    fn receiver(&mut self) -> &mut Running {
+        self.receiver.as_mut().expect("a receiver runs")
     }
 
     fn song(&self, bytes: &[u8]) -> String {
@@ -55,7 +61,7 @@ fn receiver(network: &Network) -> Running {
     let folder = network.place.path("home").join("inbox").display().to_string();
     let take = ["receive", "--via", VIA, "-o", &folder, "--yes", "--json"];
     let mut receiver = Running::start(network.servent(2, &take));
-    receiver.event("at_place");
+    receiver.event("listening");
     receiver
 }
 
@@ -80,7 +86,7 @@ fn pa_13_after_a_wrong_code_the_right_one_is_taken_through_the_same_place() {
             wrong
         });
         assert_eq!(wrong.end().code(), Some(9), "a wrong code is refused");
-        let turned = waiting.receiver.event("turned_away");
+        let turned = waiting.receiver().event("turned_away");
         assert_eq!((&turned["from"], &turned["relayed"]), (&VIA.into(), &true.into()), "{turned}");
     }
     let mut right = waiting.send(&song, &[]);
@@ -88,9 +94,9 @@ fn pa_13_after_a_wrong_code_the_right_one_is_taken_through_the_same_place() {
     assert_eq!((&sending["to"], &sending["relayed"]), (&VIA.into(), &true.into()), "{sending}");
     assert_eq!((&sent["path"], &sent["peer"]), (&"relayed".into(), &VIA.into()), "{sent}");
     assert_eq!(right.end().code(), Some(0), "the right code is taken");
-    let receiving = waiting.receiver.event("receiving");
+    let receiving = waiting.receiver().event("receiving");
     assert_eq!(receiving["relayed"], true, "{receiving}");
-    waiting.receiver.event("received");
+    waiting.receiver().event("received");
     waiting.arrived(&bytes);
 }
 
@@ -101,10 +107,10 @@ fn pa_13_a_sender_that_is_stopped_is_heard_through_the_place_and_may_come_again(
     let bytes = noise(3_000_000);
     let song = waiting.song(&bytes);
     let stopped = waiting.send(&song, &["--limit-rate", "500k"]);
-    waiting.receiver.event("receiving");
+    waiting.receiver().event("receiving");
     pause(Duration::from_secs(1));
     stopped.signal("INT");
-    let (failed, took) = millis(|| waiting.receiver.event("failed"));
+    let (failed, took) = millis(|| waiting.receiver().event("failed"));
     assert!(took < 3_000, "the receiver hears of it after {took} ms: {failed}");
     assert_eq!(stopped.end().code(), Some(130));
     let (again, took) = millis(|| waiting.send(&song, &[]).end());
@@ -112,4 +118,48 @@ fn pa_13_a_sender_that_is_stopped_is_heard_through_the_place_and_may_come_again(
     assert!(took < 10_000, "it came again within {took} ms");
     waiting.arrived(&bytes);
     drop(waiting.place);
+}
+
+/// A receiver or a place that is killed while a file is under way, and started again.
+fn goes_on(kinds: [&str; 2], path: &str, kill: &str) {
+    let Some(network) = network(kinds) else { return };
+    let mut waiting = Waiting::new(&network);
+    let bytes = noise(6_000_000);
+    let song = waiting.song(&bytes);
+    let mut sender = waiting.send(&song, &["--limit-rate", "500k"]);
+    waiting.receiver().event("receiving");
+    pause(Duration::from_secs(4));
+    if kill == "place" {
+        let place = waiting.place.take().unwrap();
+        place.kill();
+        let (_, took) = millis(|| sender.event("silent"));
+        assert!(took < 10_000, "the sender says that there is no word after {took} ms");
+        waiting.place = Some(relay(&network));
+    } else {
+        let before = waiting.receiver.take().unwrap();
+        before.kill();
+        waiting.receiver = Some(receiver(&network));
+    }
+    let (_, took) = millis(|| waiting.receiver().event("receiving"));
+    assert!(took < 15_000, "{kill}: it goes on after {took} ms");
+    let sent = sender.event("sent");
+    assert_eq!((sender.end().code(), &sent["path"]), (Some(0), &path.into()), "{kill}: {sent}");
+    let carried = sent["carried"].as_u64().unwrap();
+    assert!(carried < 5_500_000, "{kill}: only what was missing travels: {carried}");
+    waiting.arrived(&bytes);
+}
+
+#[test]
+fn pa_13_a_receiver_that_is_started_again_is_met_again_through_the_place() {
+    goes_on(KINDS, "relayed", "receiver");
+}
+
+#[test]
+fn pa_13_a_receiver_that_is_started_again_is_met_again_directly() {
+    goes_on(["port", "port"], "direct", "receiver");
+}
+
+#[test]
+fn pa_13_two_whose_place_is_started_again_meet_again() {
+    goes_on(KINDS, "relayed", "place");
 }

@@ -11,5 +11,6 @@ pub(super) mod receive_failed;
 pub(super) mod receive_place;
 pub(super) mod seats;
 pub(super) mod send;
+pub(super) mod silence;
 pub(super) mod tally;
 pub(super) mod unicast;

@@ -1,7 +1,7 @@
 //! `servent receive`: receives what `servent send` sends, to files or to a
 //! pipe.
 
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,7 +13,7 @@ use servent::transfer::{
     InboxPlace, OfferEntry, OfferedTransfer, Quota, ReceiveError, SecretDoor, TransferCode,
     TransferInbox, Writers, refuse,
 };
-use servent::unicast::{Endpoint, EndpointOptions};
+use servent::unicast::{Endpoint, EndpointOptions, Lost};
 use servent_core::text::Shown;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
@@ -22,13 +22,14 @@ use super::code::CodeArgs;
 use super::many::{Taking, take};
 use super::offered::{NoRoom, offered, room};
 use super::other_side::{OtherSide, RelayPlace};
-use super::questions::Questions;
+use super::questions::{Counted, Questions};
 use super::receive_door::{ReceiveDoor, ReceiveMeeting, door, door_of_meeting};
-use super::receive_failed::{exit_of, failed};
+use super::receive_failed::{TakeEnd, exit_of, failed};
 use super::receive_place::place;
 use super::seats::{Greetings, SenderSeat};
+use super::silence::tell_silence;
 use super::tally::{TransferTally, TransferWords};
-use super::unicast::{PORT, Travel, bind, title};
+use super::unicast::{PORT, Travel, listening, title};
 use crate::cli::Common;
 use crate::cli::amount::size;
 use crate::cli::ask::{Person, no_terminal};
@@ -156,6 +157,7 @@ pub(crate) fn run(common: &Common, arguments: &ReceiveArgs) -> Result<(), Failur
         begun,
         questions,
         done: Arc::default(),
+        silent: Counted::default(),
         relay: None,
         verbose,
     };
@@ -242,6 +244,8 @@ struct Receiver {
     questions: Questions,
     /// Told when a sender has gone, or was turned away.
     done: Arc<Notify>,
+    /// Transfers whose sender is silent.
+    silent: Counted,
     /// The meeting place, which may relay.
     relay: Option<RelayPlace>,
     verbose: bool,
@@ -288,6 +292,11 @@ impl Receiver {
                 }
                 Some(Ok(ended)) = running.join_next() => {
                     self.done.notify_waiters();
+                    let ended = match ended {
+                        Ok(TakeEnd::TakenOver) => continue, // By the same sender.
+                        Ok(TakeEnd::Whole) => Ok(()),
+                        Err(failure) => Err(failure),
+                    };
                     if self.once {
                         break ended;
                     }
@@ -325,7 +334,11 @@ impl Receiver {
         let mut meeting = JoinSet::new();
         if let Some(found) = found {
             let agreed = self.questions.agreed.clone();
-            let busy = move || agreed.count() > 0;
+            let (open, silent) = (self.questions.open.clone(), self.silent.clone());
+            // A place relays to one caller at a time.
+            let busy = move |relayed: bool| {
+                agreed.count() > silent.count() || (relayed && open.count() > 0)
+            };
             let callers = CallerNews { busy, done: Arc::clone(&self.done) };
             meeting.spawn(found.listen(Arc::clone(endpoint), self.reporter, callers));
         }
@@ -346,11 +359,11 @@ impl Receiver {
         &self,
         peer: SocketAddr,
         (seat, hello): (SenderSeat, Result<OfferedTransfer, ReceiveError>),
-        running: &mut JoinSet<Result<(), Failure>>,
+        running: &mut JoinSet<Result<TakeEnd, Failure>>,
         endpoint: &Arc<Endpoint>,
     ) {
         match hello {
-            Ok(transfer) if self.once && !running.is_empty() => {
+            Ok(transfer) if self.once && running.len() > self.that_give_way() => {
                 tokio::spawn(async move {
                     transfer.refuse("it is busy with another sender; try again later").await;
                 });
@@ -387,13 +400,21 @@ impl Receiver {
         }
     }
 
+    /// Transfers that another one of their sender may go on with.
+    fn that_give_way(&self) -> usize {
+        if matches!(self.place, InboxPlace::Output | InboxPlace::Device(_)) {
+            return 0; // What is there cannot be taken back.
+        }
+        self.silent.count()
+    }
+
     /// One transfer from its offer to its end.
     async fn take(
         self,
         mut transfer: OfferedTransfer,
         endpoint: Arc<Endpoint>,
         alone: bool,
-    ) -> Result<(), Failure> {
+    ) -> Result<TakeEnd, Failure> {
         let (sender, entries) = (self.sender(&transfer), transfer.entries().to_vec());
         let title = title(&entries, "a stream");
         let inbox = TransferInbox::new(self.place.clone(), Arc::clone(&self.writers));
@@ -421,7 +442,14 @@ impl Receiver {
         );
         let number = self.begun.fetch_add(1, Ordering::Relaxed) + 1;
         let before = endpoint.counters();
-        let how = transfer.receive(inbox, |told| tally.told("received", told)).await;
+        let silence = (transfer.silence(), &self.silent);
+        let how = tokio::select! {
+            how = transfer.receive(inbox, |told| tally.told("received", told)) => how,
+            // It never ends.
+            () = tell_silence(silence, || sender.clone(), &self.reporter) => {
+                Err(ReceiveError::Gone(Lost::Idle))
+            }
+        };
         tally.finish();
         let sender = self.sender(&transfer);
         drop(under_way);
@@ -440,10 +468,13 @@ impl Receiver {
         }
         transfer.goodbye().await;
         if how.as_ref().is_err_and(ReceiveError::is_unwanted) {
-            return Ok(()); // As any tool does whose reader has what it wants.
+            return Ok(TakeEnd::Whole); // As any tool does whose reader has what it wants.
+        }
+        if self.once && matches!(how, Err(ReceiveError::Gone(Lost::Replaced))) {
+            return Ok(TakeEnd::TakenOver);
         }
         how.map_err(|why| failed(&why, (&transfer, &sender), &title, tally.bytes()))?;
-        tally.incomplete().map_or(Ok(()), Err)
+        tally.incomplete().map_or(Ok(TakeEnd::Whole), Err)
     }
 
     /// The sender of a transfer, by where it is now.
@@ -524,7 +555,10 @@ impl Receiver {
 
     /// The user stops it. A sender that waits for an answer is told that there is
     /// none; what is under way ends with the endpoint.
-    async fn stopped(&self, running: &mut JoinSet<Result<(), Failure>>) -> Result<(), Failure> {
+    async fn stopped(
+        &self,
+        running: &mut JoinSet<Result<TakeEnd, Failure>>,
+    ) -> Result<(), Failure> {
         let (asked, under_way) = (self.questions.withdraw(), self.questions.agreed.count());
         let mut unasked = Vec::new();
         let told = async {
@@ -557,22 +591,5 @@ impl Receiver {
             (n, ..) => Err(Failure::new(Exit::Interrupted, format!("stopped with {n} under way"))
                 .next("what had arrived of them is in the .part files; sent again, only the rest travels")),
         }
-    }
-}
-
-/// Listens on the address asked for, else on the usual port of IPv6 and IPv4,
-/// or of IPv4 alone where there is no IPv6.
-async fn listening(
-    listen: Option<SocketAddr>,
-    options: EndpointOptions,
-) -> Result<Endpoint, Failure> {
-    if let Some(at) = listen {
-        return bind(at, options).await;
-    }
-    match bind((Ipv6Addr::UNSPECIFIED, PORT).into(), options.clone()).await {
-        Err(failure) if failure.exit != Exit::PortInUse => {
-            bind((Ipv4Addr::UNSPECIFIED, PORT).into(), options).await
-        }
-        other => other,
     }
 }

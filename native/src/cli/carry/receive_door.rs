@@ -57,7 +57,7 @@ impl ReceiveMeeting {
         self,
         endpoint: Arc<Endpoint>,
         reporter: Reporter,
-        callers: CallerNews<impl Fn() -> bool>,
+        callers: CallerNews<impl Fn(bool) -> bool>,
     ) -> Failure {
         match self {
             Self::Place(via) => via.listen(endpoint, reporter, callers).await,

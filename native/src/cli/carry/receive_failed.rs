@@ -1,4 +1,4 @@
-//! Why a transfer did not arrive, for the receiver.
+//! How a transfer ended, for the receiver.
 
 use servent::transfer::{OfferedTransfer, ReceiveError};
 use servent_core::text::Shown;
@@ -6,6 +6,14 @@ use servent_core::text::Shown;
 use super::other_side::OtherSide;
 use crate::exit::{Exit, Failure, error_text};
 use crate::progress::bytes;
+
+/// How a transfer ended that did not fail.
+pub(crate) enum TakeEnd {
+    /// All has arrived.
+    Whole,
+    /// Its sender has come again, and goes on with it.
+    TakenOver,
+}
 
 /// The code of the command.
 pub(crate) fn exit_of(why: &ReceiveError) -> Exit {

@@ -16,6 +16,8 @@ use servent_core::text::Shown;
 use super::code::{self, CodeArgs};
 use super::many::{Giving, give};
 use super::other_side::OtherSide;
+use super::questions::Counted;
+use super::silence::{find_again, tell_silence};
 use super::tally::{TransferTally, TransferWords};
 use super::unicast::{Travel, enlarged, title};
 use crate::cli::Common;
@@ -211,6 +213,8 @@ fn offer(files: &[PathBuf], reporter: &Reporter) -> Result<Offer, Failure> {
     Ok(offer)
 }
 
+/// How long it may take to say goodbye.
+const GOODBYE: Duration = Duration::from_millis(400);
 /// How long it is tried again before something else is done.
 const AGAIN_AFTER: Duration = Duration::from_secs(1);
 /// How long a receiver that was there may take to come again.
@@ -265,6 +269,8 @@ struct ReachedReceiver {
 enum SendTrouble {
     /// The receiver is not there, or is gone; it was there before or not.
     Away(Failure, bool),
+    /// The receiver was silent, and was found again at the meeting place.
+    Again(Box<ReachedReceiver>),
     /// It is over.
     Final(Failure),
 }
@@ -282,13 +288,18 @@ impl RunningSend<'_> {
         let title = title(self.offer.entries(), "standard input");
         let clock = Clock::new();
         let (mut away_since, mut was_there) = (None, false);
-        let mut announces = true;
+        let (mut announces, mut found) = (true, None);
         loop {
             let begun = clock.now();
-            let attempt = self.once(&title, std::mem::take(&mut announces), &mut signals);
+            let with = (found.take(), std::mem::take(&mut announces));
+            let attempt = self.once(&title, with, &mut signals);
             let trouble = match attempt.await {
                 Ok(()) => return Ok(()),
                 Err(SendTrouble::Final(failure)) => return Err(failure),
+                Err(SendTrouble::Again(again)) => {
+                    (found, away_since, was_there) = (Some(*again), None, true);
+                    continue;
+                }
                 Err(SendTrouble::Away(failure, there)) if there && !self.repeatable() => {
                     return Err(failure);
                 }
@@ -336,15 +347,20 @@ impl RunningSend<'_> {
         );
     }
 
-    /// One attempt. The first one `announces` what is sent: while the receiver is away
-    /// the others are made every few seconds.
+    /// One attempt, with a receiver that is to be found first, or was found. The first one
+    /// `announces` what is sent: while the receiver is away the others are made every few
+    /// seconds.
     async fn once(
         &self,
         title: &str,
-        announces: bool,
+        (found, announces): (Option<ReachedReceiver>, bool),
         signals: &mut Signals,
     ) -> Result<(), SendTrouble> {
-        let ReachedReceiver { endpoint, peer, at, news } = self.reach(title, signals).await?;
+        let found = match found {
+            Some(found) => found,
+            None => self.reach(title, signals).await?,
+        };
+        let ReachedReceiver { endpoint, peer, at, news } = found;
         let connection =
             endpoint.connect(peer).map_err(|e| Failure::new(Exit::Network, e.to_string()))?;
         let sender = TransferSender::over(connection).limited(self.rate.clone());
@@ -360,13 +376,19 @@ impl RunningSend<'_> {
                 outcome.map_err(|why| self.trouble(why, tally.bytes(), &sender))
             }
             () = self.follow(news) => Ok(()), // It never ends.
+            again = self.found_again(&sender) => Err(SendTrouble::Again(Box::new(again))),
             () = signals.first() => {
                 sender.stop("stopped by the user").await;
                 Err(stopped(title).into())
             }
         };
         tally.finish();
-        outcome?;
+        if let Err(trouble) = outcome {
+            if self.via.is_some() {
+                leave(endpoint, GOODBYE).await; // The other side is told by the place.
+            }
+            return Err(trouble);
+        }
         let receiver = self.receiver(sender.peer());
         let words = TransferWords {
             event: "sent",
@@ -380,6 +402,27 @@ impl RunningSend<'_> {
         }
         endpoint.shutdown().await.map_err(Failure::from)?;
         tally.incomplete().map_or(Ok(()), |failure| Err(failure.into()))
+    }
+
+    /// Says when the receiver is silent, and seeks it at its meeting place, if it has one
+    /// and what is sent can be read again.
+    async fn found_again(&self, sender: &TransferSender) -> ReachedReceiver {
+        let (other, silence) = (|| self.receiver(sender.peer()), sender.silence());
+        let Some(via) = self.via.as_ref().filter(|_| self.repeatable()) else {
+            tell_silence((silence, &Counted::default()), other, self.reporter).await;
+            return std::future::pending().await; // It never ends.
+        };
+        // The port that the user named is in use.
+        let bind = async || bind_any(None, self.options_via()).await;
+        let (endpoint, found) = find_again((via, silence), bind, other, self.reporter).await;
+        let FoundPeer { peer, at, news, .. } = found;
+        ReachedReceiver { endpoint, peer, at, news: Some(news) }
+    }
+
+    /// Options of a socket for a receiver that is found at a meeting place.
+    fn options_via(&self) -> EndpointOptions {
+        let elsewhere = (Ipv4Addr::UNSPECIFIED, 0).into(); // Not on this machine.
+        enlarged(self.options.clone(), elsewhere)
     }
 
     /// Finds the receiver, and binds a socket for it.
@@ -397,8 +440,7 @@ impl RunningSend<'_> {
             let endpoint = bind_for(peer, self.from, options).await?;
             return Ok(ReachedReceiver { endpoint, peer, at: peer, news: None });
         };
-        let elsewhere = (Ipv4Addr::UNSPECIFIED, 0).into(); // Not on this machine.
-        let endpoint = bind_any(self.from, enlarged(self.options.clone(), elsewhere)).await?;
+        let endpoint = bind_any(self.from, self.options_via()).await?;
         let found = tokio::select! {
             found = via.call(&endpoint, self.patience.to_come, self.reporter) => {
                 found.map_err(|failure| SendTrouble::Away(failure, false))

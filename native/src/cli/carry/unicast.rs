@@ -1,6 +1,6 @@
 //! What `send` and `receive` have in common.
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use clap::{Args, ValueEnum};
 use servent::transfer::{OfferEntry, total};
@@ -125,6 +125,23 @@ pub(crate) async fn bind(at: SocketAddr, options: EndpointOptions) -> Result<End
         };
         Failure::new(exit, error.to_string())
     })
+}
+
+/// Listens on the address asked for, else on the usual port of IPv6 and IPv4,
+/// or of IPv4 alone where there is no IPv6.
+pub(crate) async fn listening(
+    listen: Option<SocketAddr>,
+    options: EndpointOptions,
+) -> Result<Endpoint, Failure> {
+    if let Some(at) = listen {
+        return bind(at, options).await;
+    }
+    match bind((Ipv6Addr::UNSPECIFIED, PORT).into(), options.clone()).await {
+        Err(failure) if failure.exit != Exit::PortInUse => {
+            bind((Ipv4Addr::UNSPECIFIED, PORT).into(), options).await
+        }
+        other => other,
+    }
 }
 
 /// A title for several files: the one folder they are in, or their number.

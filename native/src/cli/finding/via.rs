@@ -122,7 +122,7 @@ pub(crate) struct FoundPeer {
 
 /// What a listener knows of the callers that have come.
 pub(crate) struct CallerNews<F> {
-    /// Says whether a transfer is under way.
+    /// Says whether a transfer is under way, or may soon be of one that is relayed.
     pub(crate) busy: F,
     /// Told when one has gone, or was turned away.
     pub(crate) done: Arc<Notify>,
@@ -295,7 +295,7 @@ impl ViaPlace {
         self,
         endpoint: Arc<Endpoint>,
         reporter: Reporter,
-        callers: CallerNews<impl Fn() -> bool>,
+        callers: CallerNews<impl Fn(bool) -> bool>,
     ) -> Failure {
         let mut began = false;
         loop {
@@ -303,7 +303,9 @@ impl ViaPlace {
                 Ok(news) => news,
                 Err(failure) => return failure,
             };
-            match self.heard(&endpoint, &mut news, &reporter, &mut began).await {
+            let heard = self.heard(&endpoint, &mut news, &reporter, &mut began).await;
+            let relayed = heard == Ok(true);
+            match heard {
                 Ok(relayed) => tokio::select! {
                     () = self.follow(relayed, &mut news, &reporter) => {}
                     () = callers.done.notified() => {}
@@ -316,7 +318,7 @@ impl ViaPlace {
                     sleep(AGAIN_AFTER).await;
                 }
             }
-            while (callers.busy)() {
+            while (callers.busy)(relayed) {
                 sleep(LOOK_AGAIN).await;
             }
         }
@@ -405,6 +407,7 @@ impl ViaPlace {
                 MeetAnswer::Failed { why, .. } => return Some(MeetStep::Failed(why)),
                 MeetAnswer::Located { .. }
                 | MeetAnswer::Moved { .. }
+                | MeetAnswer::Left { .. }
                 | MeetAnswer::Spread { .. }
                 | MeetAnswer::Elsewhere { .. } => {}
             }
