@@ -94,61 +94,71 @@ fn crowd() -> Player {
     host.tape()
 }
 
-/// What one end receives of twenty messages, each in a datagram of its own.
-fn messages() -> Player {
-    let config = unicast::Config { mtu: 600, trace_messages: true, ..Default::default() };
-    let of = || Config { datagrams: Some(config.clone()), ..Config::default() };
-    let (mut one, mut two) = (Host::new(of()), Host::new(of()));
-    let [from, to] = [1, 2].map(|n| SocketAddr::from(([10, 0, 0, n], 7_000)));
-    for n in 0..20_u8 {
-        let data = vec![n; 500].into();
-        let message = UnicastMessage { order: DeliveryOrder::InOrder, data };
-        let mut sent = one.give(Input::Command(NodeCommand::Messages(MessageCommand::Send {
-            to,
-            messages: [message].into(),
-        })));
-        sent.extend(one.give(Input::Messages(MessageInput::Flush)));
-        sent.extend(one.wait(5));
-        for output in sent {
+/// Two hosts that send each other messages, each in a datagram of its own.
+struct MessagePair {
+    hosts: [Host; 2],
+    addresses: [SocketAddr; 2],
+}
+
+impl MessagePair {
+    fn new(trace_messages: bool) -> Self {
+        let config = unicast::Config { mtu: 600, trace_messages, ..Default::default() };
+        let host = || Host::new(Config { datagrams: Some(config.clone()), ..Config::default() });
+        let addresses = [1, 2].map(|n| SocketAddr::from(([10, 0, 0, n], 7_000)));
+        Self { hosts: [host(), host()], addresses }
+    }
+
+    /// The first host has one more message.
+    fn say(&mut self, n: u8) -> Vec<Output> {
+        let message = UnicastMessage { order: DeliveryOrder::InOrder, data: vec![n; 500].into() };
+        let (to, messages) = (self.addresses[1], [message].into());
+        let send = MessageCommand::Send { to, messages };
+        self.hosts[0].give(Input::Command(NodeCommand::Messages(send)))
+    }
+
+    /// One host's turn ends, and the other receives its datagrams: what that one says.
+    fn pass(&mut self, here: usize, mut said: Vec<Output>) -> Vec<Output> {
+        said.extend(self.hosts[here].give(Input::Messages(MessageInput::Flush)));
+        said.extend(self.hosts[here].wait(5));
+        let (from, there) = (self.addresses[here], &mut self.hosts[1 - here]);
+        let mut heard = Vec::new();
+        for output in said {
             let Output::Messages(MessageOutput::Datagrams { segment, data, .. }) = output else {
                 continue;
             };
-            two.give(Input::Messages(MessageInput::Datagrams { from, segment, data }));
-            two.give(Input::Messages(MessageInput::Flush));
+            let input = MessageInput::Datagrams { from, segment, data };
+            heard.extend(there.give(Input::Messages(input)));
         }
-        two.wait(7);
+        heard
     }
+}
+
+/// What one end receives of twenty messages, which it answers nothing to.
+fn messages() -> Player {
+    let mut pair = MessagePair::new(true);
+    for n in 0..20 {
+        let said = pair.say(n);
+        pair.pass(0, said);
+        pair.hosts[1].give(Input::Messages(MessageInput::Flush));
+        pair.hosts[1].wait(7);
+    }
+    let [_, mut two] = pair.hosts;
     two.wait(200);
     two.tape()
 }
 
 /// What one end sends of sixty messages, and hears of them.
 fn sending(trace_messages: bool) -> Player {
-    let config = unicast::Config { mtu: 600, trace_messages, ..Default::default() };
-    let of = || Config { datagrams: Some(config.clone()), ..Config::default() };
-    let mut hosts = [Host::new(of()), Host::new(of())];
-    let addresses = [1, 2].map(|n| SocketAddr::from(([10, 0, 0, n], 7_000)));
-    for n in 0..60_u8 {
-        let message = UnicastMessage { order: DeliveryOrder::InOrder, data: vec![n; 500].into() };
-        let messages = [message].into();
-        let mut said = hosts[0].give(Input::Command(NodeCommand::Messages(MessageCommand::Send {
-            to: addresses[1],
-            messages,
-        })));
-        for turn in 0..4 {
-            let (here, there) = (turn % 2, (turn + 1) % 2);
-            said.extend(hosts[here].give(Input::Messages(MessageInput::Flush)));
-            said.extend(hosts[here].wait(5));
-            for output in said.drain(..) {
-                let Output::Messages(MessageOutput::Datagrams { segment, data, .. }) = output
-                else {
-                    continue;
-                };
-                let from = addresses[here];
-                hosts[there].give(Input::Messages(MessageInput::Datagrams { from, segment, data }));
+    let MessagePair { hosts, addresses } = {
+        let mut pair = MessagePair::new(trace_messages);
+        for n in 0..60 {
+            let mut said = pair.say(n);
+            for turn in 0..4 {
+                said = pair.pass(turn % 2, said);
             }
         }
-    }
+        pair
+    };
     let [mut one, _] = hosts;
     let forget = MessageCommand::Forget { peer: addresses[1], side: Side::Sender };
     one.give(Input::Command(NodeCommand::Messages(forget)));
