@@ -11,12 +11,18 @@ const MEMORY: u64 = 4_096;
 const ENOUGH: u64 = 64;
 /// The largest share that is believed to be the line's own: a tenth.
 const MOST: (u64, u64) = (1, 10);
+/// A line loses in bursts when so many datagrams are lost together, as seen in so many
+/// round trips.
+const BURST: (u64, u64) = (4, 8);
 
 /// The share that is lost where nothing is queued.
 #[derive(Debug, Clone, Default)]
 pub(super) struct LineLoss {
     lost: u64,
     sent: u64,
+    /// Round trips, and the sum of the squares of what each has lost.
+    rounds: u64,
+    squares: u128,
 }
 
 impl LineLoss {
@@ -24,9 +30,31 @@ impl LineLoss {
     pub(super) fn add(&mut self, lost: u64, sent: u64, mtu: u64) {
         self.lost += lost;
         self.sent += sent;
+        self.rounds += 1;
+        self.squares += u128::from(lost) * u128::from(lost);
         while self.sent > MEMORY * mtu {
             (self.lost, self.sent) = (self.lost / 2, self.sent / 2);
+            (self.rounds, self.squares) = (self.rounds / 2, self.squares / 2);
         }
+    }
+
+    /// Bytes that are lost together: the variance of what a round trip loses, over its
+    /// mean. Where each datagram is lost by itself it is one.
+    fn together(&self, mtu: u64) -> u64 {
+        let (rounds, lost) = (u128::from(self.rounds), u128::from(self.lost));
+        if self.rounds < BURST.1 || lost == 0 {
+            return mtu;
+        }
+        let variance = (self.squares / rounds).saturating_sub((lost / rounds) * (lost / rounds));
+        u64::try_from(variance * rounds / lost).unwrap_or(u64::MAX).max(mtu)
+    }
+
+    /// True when the line loses in bursts, and so many bytes of so many sent are no more
+    /// than one of them: two standard deviations beyond its share.
+    pub(super) fn is_burst(&self, lost: u64, sent: u64, mtu: u64) -> bool {
+        let together = self.together(mtu);
+        let share = self.share(sent, mtu);
+        together >= BURST.0 * mtu && lost <= share + 2 * share.saturating_mul(together).isqrt()
     }
 
     /// What the line loses of so many bytes.
@@ -119,6 +147,21 @@ mod tests {
         for (sent, most) in [(50, 0), (170, 1), (400, 2), (850, 3), (5_000, 10)] {
             assert!(explained(most, sent) && !explained(most + 1, sent), "{sent}");
         }
+    }
+
+    #[test]
+    fn a_burst_is_one_where_the_line_has_lost_in_bursts_before() {
+        let line = |lost: fn(u64) -> u64| {
+            let mut line = LineLoss::default();
+            (0..30).for_each(|round| line.add(lost(round) * MTU, 100 * MTU, MTU));
+            move |lost: u64| line.is_burst(lost * MTU, 100 * MTU, MTU)
+        };
+        let bursts = line(|round| if round % 4 == 0 { 25 } else { 0 });
+        assert!(bursts(25) && !bursts(40));
+        let first = line(|round| if round == 29 { 25 } else { 0 });
+        assert!(!first(25), "one may be too much sent");
+        let (single, policed) = (line(|round| 4 + round % 3), line(|_| 20));
+        assert!(!single(25) && !policed(20));
     }
 
     #[test]

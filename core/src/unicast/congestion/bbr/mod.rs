@@ -260,7 +260,11 @@ impl Bbr {
         // is, a loss beyond the line's own is a full buffer.
         let innocent = if self.is_clear() {
             self.line_loss.add(lost, sent, self.mtu);
-            !self.line_loss.is_exceeded(lost, sent, self.mtu)
+            let line = &self.line_loss;
+            let exceeds = |lost, sent| line.is_exceeded(lost, sent, self.mtu);
+            // What drops all that is too much does so in each round trip.
+            let alone = !exceeds(self.last.lost, self.last.delivered + self.last.lost);
+            !exceeds(lost, sent) || alone && line.is_burst(lost, sent, self.mtu)
         } else {
             self.line_loss.explains(lost, sent, self.mtu)
         };
