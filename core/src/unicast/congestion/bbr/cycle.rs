@@ -8,6 +8,8 @@ use crate::unicast::congestion::{AckSample, LEAST_DATAGRAMS};
 /// A rate that grew by less than a quarter in three round trips is the path's.
 const GROWS: (u64, u64) = (5, 4);
 const FULL_ROUNDS: u32 = 3;
+/// At half the rate a queue of twice the product drains within so many round trips.
+const DRAIN_ROUNDS: u64 = 3;
 /// Between two probes for more: two to three seconds.
 const WAITS: (u64, u64) = (2_000, 1_000);
 /// After a start-up that ended with losses: so many round trips.
@@ -53,6 +55,7 @@ impl Bbr {
             ControlPhase::Startup => {
                 self.leave_startup_on_loss(ack);
                 if self.filled {
+                    (self.drain_sent, self.cycle_rounds) = (ack.highest_sent, 0);
                     self.phase = ControlPhase::Drain;
                 }
             }
@@ -70,6 +73,11 @@ impl Bbr {
             }
             _ => {}
         }
+    }
+
+    /// True when what start-up has queued should have drained by now.
+    pub(super) fn drains_in_vain(&self) -> bool {
+        self.phase == ControlPhase::Drain && self.cycle_rounds > DRAIN_ROUNDS
     }
 
     /// Start-up ends when a round trip with a queue lost too much.

@@ -101,6 +101,8 @@ pub(in crate::unicast) struct Bbr {
     /// start-up was over: a host that was late reports them when the first probe is on.
     probe_lost: u64,
     startup_sent: u64,
+    /// The highest number sent when start-up was over.
+    drain_sent: u64,
     cycle_at: Instant,
     cycle_waits: Duration,
     cycle_rounds: u64,
@@ -148,6 +150,7 @@ impl Bbr {
             samples: false,
             probe_lost: 0,
             startup_sent: 0,
+            drain_sent: 0,
             cycle_at: Instant::ZERO,
             cycle_waits: Duration::ZERO,
             cycle_rounds: 0,
@@ -228,6 +231,9 @@ impl Bbr {
         if ack.first_lost.is_some_and(|first| first > self.startup_sent) {
             self.probe_lost += ack.lost;
         }
+        if ack.first_lost.is_some_and(|first| first > self.drain_sent) {
+            self.tally.lost_later += ack.lost;
+        }
         self.tally.marked += ack.marked;
         if let Some(rtt) = ack.rtt {
             self.tally.trip(rtt);
@@ -254,8 +260,13 @@ impl Bbr {
     /// A round trip is over: what it says of the line, and of who else is on
     /// it.
     fn end_round(&mut self, ack: &AckSample) {
-        let RoundTally { delivered, lost, marked, .. } = self.tally;
+        let RoundTally { delivered, lost, lost_later, marked, .. } = self.tally;
         let sent = delivered + lost;
+        if self.drains_in_vain() && 4 * lost_later > 3 * sent {
+            // Half the rate is four times what arrives: start-up has measured a burst that
+            // something let through, and the path's rate is what arrives now.
+            self.rates.restart(self.tally.rate);
+        }
         // Where nothing is queued two percent more are forgiven; where something
         // is, a loss beyond the line's own is a full buffer.
         let innocent = if self.is_clear() {

@@ -9,6 +9,8 @@ pub(super) struct RoundTally {
     pub(super) delivered: u64,
     pub(super) lost: u64,
     pub(super) marked: u64,
+    /// Of the lost bytes those that were sent after start-up.
+    pub(super) lost_later: u64,
     /// The highest rate and the most bytes of one sample.
     pub(super) rate: u64,
     pub(super) most: u64,
@@ -42,6 +44,11 @@ impl RateFilter {
 
     pub(super) fn highest(&self) -> u64 {
         self.now.max(self.before)
+    }
+
+    /// What was measured before was not the path's.
+    pub(super) const fn restart(&mut self, rate: u64) {
+        *self = Self { before: 0, now: rate };
     }
 
     /// Another cycle begins.
