@@ -219,3 +219,30 @@ fn pa_13_a_place_that_ends_tells_those_that_wait_and_those_that_it_relays() {
     place.sit(caller(), MeetSide::Caller, 21);
     assert_eq!(told(&place.say(PlaceInput::Close)).len(), 2);
 }
+
+#[test]
+fn pa_10_one_that_waits_while_others_come_and_go_gets_three_times_its_bytes_at_most() {
+    let mut place = RelayingPlace::new();
+    let mut sent = 0;
+    let mut count = |outputs: Vec<PlaceOutput>| {
+        for output in outputs {
+            if let PlaceOutput::Packet { to, packet } = output
+                && to == listener()
+                && !matches!(packet, MeetPacket::Cookie { .. })
+            {
+                sent += packet.encode().len();
+            }
+        }
+    };
+    count(place.sit(listener(), MeetSide::Listener, 11));
+    for nonce in 21..71 {
+        count(place.sit(caller(), MeetSide::Caller, nonce));
+        count(place.leave(caller(), nonce, MeetSide::Caller));
+        count(place.run(Duration::from_secs(1)));
+    }
+    let card = vec![0; 20].into();
+    let (meeting, side) = (MEETING, MeetSide::Listener);
+    let it = Registration { nonce: 11, cookie: 0, meeting, side, rtt: 0, card };
+    let received = MeetPacket::Register(it).encode().len();
+    assert!(sent <= 3 * received, "{sent} bytes for {received}");
+}

@@ -310,9 +310,11 @@ impl MeetPlace {
     fn introduce(&mut self, now: Instant, id: MeetingId, side: MeetSide, fx: &mut PlaceEffects) {
         let Some(meeting) = self.meetings.get_mut(&id) else { return };
         let (Some(ours), Some(theirs)) = (meeting.seat(side), meeting.seat(side.other())) else {
-            if let Some(ours) = meeting.seat(side) {
+            if let Some(ours) = meeting.seat_mut(side) {
                 let packet = MeetPacket::Waiting { nonce: ours.nonce };
-                fx.output(PlaceOutput::Packet { to: ours.at, packet });
+                if ours.spend(packet.encode().len() as u64) {
+                    fx.output(PlaceOutput::Packet { to: ours.at, packet });
+                }
             }
             return;
         };
@@ -340,8 +342,9 @@ impl MeetPlace {
     fn relay(&mut self, now: Instant, id: MeetingId, fx: &mut PlaceEffects) {
         let Some(meeting) = self.meetings.get_mut(&id) else { return };
         let pair = [MeetSide::Caller, MeetSide::Listener].map(|side| {
+            let other = meeting.seat(side.other())?.nonce;
             let seat = meeting.seat_mut(side)?;
-            let paid = seat.pay_goodbye();
+            let paid = seat.pay_goodbye(Some(other));
             Some(RelayedVisitor { at: seat.at, number: seat.nonce, paid })
         });
         if let [Some(one), Some(other)] = pair {
@@ -368,11 +371,13 @@ impl MeetPlace {
         let mut told = BTreeSet::new();
         while let Some((id, meeting)) = self.meetings.first_key_value() {
             let id = *id;
-            let seated = [MeetSide::Caller, MeetSide::Listener]
-                .map(|side| Some((side, meeting.seat(side)?.clone())));
-            for (side, mut seat) in seated.into_iter().flatten() {
+            let seated = [MeetSide::Caller, MeetSide::Listener].map(|side| {
+                let other = meeting.seat(side.other()).map(|seat| seat.nonce);
+                Some((side, meeting.seat(side)?.clone(), other))
+            });
+            for (side, mut seat, other) in seated.into_iter().flatten() {
                 let packet = MeetPacket::Refused { nonce: seat.nonce, why: MeetRefusal::Closing };
-                if seat.pay_goodbye() {
+                if seat.pay_goodbye(other) {
                     told.insert((seat.at, seat.nonce));
                     fx.output(PlaceOutput::Packet { to: seat.at, packet });
                 }

@@ -31,8 +31,8 @@ pub(super) struct MeetingSeat {
     /// Introductions that are still to be sent, unless it confirms one.
     pub(super) introductions: u32,
     pub(super) introduce_at: Option<Instant>,
-    /// The bytes of a goodbye are counted as sent.
-    paid: bool,
+    /// The number of the visitor for whose goodbye bytes are counted as sent.
+    paid_for: u64,
 }
 
 impl MeetingSeat {
@@ -60,7 +60,7 @@ impl MeetingSeat {
             // One that has moved, as its router has forgotten it, is introduced anew.
             introduced_to: before.as_ref().filter(|_| same).map_or(0, |seat| seat.introduced_to),
             introductions: before.as_ref().map_or(0, |seat| seat.introductions),
-            paid: before.as_ref().is_some_and(|seat| same && seat.paid),
+            paid_for: before.as_ref().filter(|_| same).map_or(0, |seat| seat.paid_for),
             introduce_at: before.and_then(|seat| seat.introduce_at),
         }
     }
@@ -79,10 +79,14 @@ impl MeetingSeat {
         fits
     }
 
-    /// Sets the bytes of a goodbye aside; false when they would be too many.
-    pub(super) fn pay_goodbye(&mut self) -> bool {
-        self.paid = self.paid || self.spend(GOODBYE);
-        self.paid
+    /// Sets the bytes of a goodbye aside, one for each visitor that it meets, or for itself
+    /// alone; false when they would be too many.
+    pub(super) fn pay_goodbye(&mut self, other: Option<u64>) -> bool {
+        let paid = other.is_some_and(|other| other == self.paid_for) || self.spend(GOODBYE);
+        if let Some(other) = other.filter(|_| paid) {
+            self.paid_for = other;
+        }
+        paid
     }
 
     /// It has received its introduction, and needs the seat no longer: one whose
