@@ -220,7 +220,7 @@ impl MeetPlace {
                 let packet = MeetPacket::Refused { nonce, why };
                 return fx.output(PlaceOutput::Packet { to: from, packet });
             }
-            self.leave_other(from, (id, side), fx);
+            self.leave_seats(from, Some((id, side)), fx);
         }
         if !keeps {
             self.vacate(id, side, false, fx);
@@ -267,18 +267,19 @@ impl MeetPlace {
         (full && !self.make_room(from, fx)).then_some(MeetRefusal::Full)
     }
 
-    /// A visitor has one seat: one that could have several would be counted once.
-    fn leave_other(
+    /// A visitor leaves its seats, but for one that it may keep. It has one only: one that
+    /// could have several would be counted once.
+    fn leave_seats(
         &mut self,
-        from: SocketAddr,
-        kept: (MeetingId, MeetSide),
+        at: SocketAddr,
+        kept: Option<(MeetingId, MeetSide)>,
         fx: &mut PlaceEffects,
     ) {
-        let Some(other) = self.owners.meeting_at(from) else { return };
+        let Some(id) = self.owners.meeting_at(at) else { return };
         for side in [MeetSide::Caller, MeetSide::Listener] {
-            let seat = self.meetings.get(&other).and_then(|meeting| meeting.seat(side));
-            if (other, side) != kept && seat.is_some_and(|seat| seat.at == from) {
-                self.vacate(other, side, false, fx);
+            let seat = self.meetings.get(&id).and_then(|meeting| meeting.seat(side));
+            if Some((id, side)) != kept && seat.is_some_and(|seat| seat.at == at) {
+                self.vacate(id, side, false, fx);
             }
         }
     }
@@ -354,14 +355,7 @@ impl MeetPlace {
 
     /// A visitor that is not there any more: its seat is free, and the other side is told.
     fn lost(&mut self, at: SocketAddr, fx: &mut PlaceEffects) {
-        if let Some(id) = self.owners.meeting_at(at) {
-            for side in [MeetSide::Caller, MeetSide::Listener] {
-                let seat = self.meetings.get(&id).and_then(|meeting| meeting.seat(side));
-                if seat.is_some_and(|seat| seat.at == at) {
-                    self.vacate(id, side, false, fx);
-                }
-            }
-        }
+        self.leave_seats(at, None, fx);
         self.relays.lost(at, fx);
     }
 

@@ -272,16 +272,14 @@ impl Relays {
         Some((to, fits))
     }
 
-    /// Brings the entry of a meeting forward. One that is too early stays: it is put off
-    /// when it is due, not with every datagram.
+    /// Sets the entry of a meeting to its deadline. One that is too early may stay: it is
+    /// put off when it is due, not with every datagram.
     fn rearm(&mut self, id: u64) {
         let Some(pair) = self.pairs.get_mut(&id) else { return };
         let deadline = pair.deadline(&self.config);
-        if deadline < pair.wake {
-            self.agenda.remove(&(pair.wake, id));
-            self.agenda.insert((deadline, id));
-            pair.wake = deadline;
-        }
+        self.agenda.remove(&(pair.wake, id));
+        self.agenda.insert((deadline, id));
+        pair.wake = deadline;
     }
 
     pub(super) fn deadline(&self) -> Option<Instant> {
@@ -290,16 +288,12 @@ impl Relays {
 
     /// Ends those in which a side was silent for too long, or that a side has left.
     pub(super) fn run(&mut self, now: Instant, fx: &mut PlaceEffects) {
-        while let Some((wake, id)) = self.agenda.first().copied().filter(|(at, _)| *at <= now) {
-            let Some(pair) = self.pairs.get_mut(&id) else {
-                self.agenda.remove(&(wake, id));
-                continue;
-            };
-            let deadline = pair.deadline(&self.config);
-            if deadline > now {
-                self.agenda.remove(&(wake, id));
-                self.agenda.insert((deadline, id));
-                pair.wake = deadline;
+        while self.deadline().is_some_and(|at| at <= now)
+            && let Some((_, id)) = self.agenda.pop_first()
+        {
+            let Some(pair) = self.pairs.get(&id) else { continue };
+            if pair.deadline(&self.config) > now {
+                self.rearm(id);
             } else {
                 self.end(id, |_| Some(MeetRefusal::Gone), fx);
             }
