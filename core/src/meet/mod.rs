@@ -48,7 +48,7 @@ mod visit;
 pub use self::config::Config;
 pub use self::door::{door_address, is_door};
 pub use self::event::{Event, MeetFailure};
-pub use self::name::is_meeting_peer;
+pub use self::name::{is_meeting_peer, is_no_host};
 pub use self::place::{MeetPlace, PlaceCounters, PlaceInput, PlaceOutput};
 pub use self::visit::{MeetVisitor, Visit, VisitInput, VisitOutput};
 pub use crate::wire::meet::{

@@ -3,6 +3,8 @@
 
 use core::net::{IpAddr, Ipv6Addr, SocketAddr};
 
+use super::is_door;
+
 /// What such a name begins with: a unique local address (RFC 4193), which no host of the
 /// world has, beside those of visitors that come through a door.
 const PREFIX: u128 = 0xfd73_6578;
@@ -24,10 +26,18 @@ pub const fn is_meeting_peer(ip: IpAddr) -> bool {
     }
 }
 
+/// True for what stands for a peer and is no address of a host, so that no datagram comes
+/// from there and none is sent there: a visitor that comes through a door, or the other side
+/// of a meeting.
+#[must_use]
+pub const fn is_no_host(ip: IpAddr) -> bool {
+    is_door(ip) || is_meeting_peer(ip)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::meet::{door_address, is_door};
+    use crate::meet::door_address;
 
     #[test]
     fn each_meeting_has_a_name_that_is_no_address_of_a_host_or_a_door() {
@@ -35,9 +45,11 @@ mod tests {
         assert_ne!(one, other);
         assert!(is_meeting_peer(one.ip()) && is_meeting_peer(other.ip()));
         assert!(!is_door(one.ip()) && !is_door(other.ip()));
+        assert!(is_no_host(one.ip()) && is_no_host(other.ip()));
         let door = door_address("192.0.2.1:4000".parse().unwrap());
         for host in [door.ip(), "192.0.2.1".parse().unwrap(), "fd00::1".parse().unwrap()] {
             assert!(!is_meeting_peer(host), "{host}");
+            assert_eq!(is_no_host(host), host == door.ip(), "{host}");
         }
     }
 }

@@ -90,7 +90,7 @@ impl UnicastPeers {
 
     /// What comes from an address is of another peer from now on: true when the one with
     /// this name is not elsewhere.
-    pub(super) fn is_displaced(&mut self, name: SocketAddr, at: SocketAddr) -> bool {
+    pub(super) fn displace(&mut self, name: SocketAddr, at: SocketAddr) -> bool {
         self.expect_no_more(name);
         let Some(key) = self.find(name) else { return false };
         let (_, peer) = self.at(key);

@@ -99,7 +99,7 @@ impl Endpoint {
         fx: &mut UnicastEffects,
     ) {
         for other in [self.peers.name(to), to] {
-            if other != peer && self.peers.is_displaced(other, to) {
+            if other != peer && self.peers.displace(other, to) {
                 self.with(now, other, fx, UnicastPeer::displaced);
             }
         }

@@ -284,6 +284,16 @@ fn pa_13_a_relay_passes_on_what_one_side_sends_to_the_other_alone_and_no_faster(
     assert_eq!(pass(&mut place, CALLER, 100), []);
 }
 
+/// A visitor, and what it says to what happens to it, all at one instant.
+fn visitor() -> impl FnMut(VisitInput) -> Vec<VisitOutput> {
+    let mut visitor = MeetVisitor::new(Config::default(), Rng::new(1));
+    move |input| {
+        let mut fx = Fx::new();
+        visitor.handle(Instant::from_secs(1_000), input, &mut fx);
+        fx.outputs().cloned().collect()
+    }
+}
+
 #[test]
 fn pa_13_a_visitor_that_comes_through_the_door_says_so_and_is_not_knocked_at() {
     let place = SocketAddr::from(([192, 0, 2, 1], 6_349));
@@ -295,13 +305,7 @@ fn pa_13_a_visitor_that_comes_through_the_door_says_so_and_is_not_knocked_at() {
         side: MeetSide::Caller,
         local: vec![([10, 0, 0, 1], 4_000).into()],
     };
-    let now = Instant::from_secs(1_000);
-    let mut visitor = MeetVisitor::new(Config::default(), Rng::new(1));
-    let mut say = |input: VisitInput| {
-        let mut fx = Fx::new();
-        visitor.handle(now, input, &mut fx);
-        fx.outputs().cloned().collect::<Vec<_>>()
-    };
+    let mut say = visitor();
     let asked = say(VisitInput::Begin(visit));
     let question = |output: &VisitOutput| match output {
         VisitOutput::Packet { to, packet: MeetPacket::Question { nonce } } if *to == place => {
@@ -345,13 +349,7 @@ fn pa_13_a_visitor_that_comes_through_the_door_says_so_and_is_not_knocked_at() {
 #[test]
 fn pa_13_each_that_is_met_through_one_place_has_a_name_of_its_own() {
     let place = SocketAddr::from(([192, 0, 2, 1], 6_349));
-    let now = Instant::from_secs(1_000);
-    let mut visitor = MeetVisitor::new(Config::default(), Rng::new(1));
-    let mut say = |input: VisitInput| {
-        let mut fx = Fx::new();
-        visitor.handle(now, input, &mut fx);
-        fx.outputs().cloned().collect::<Vec<_>>()
-    };
+    let mut say = visitor();
     let (meeting, key, side) = (MeetingId([1; 16]), KEY, MeetSide::Listener);
     let (places, probes, local) = (vec![place], Vec::new(), vec![LISTENER]);
     let asked = say(VisitInput::Begin(Visit { places, probes, meeting, key, side, local }));
@@ -409,12 +407,7 @@ fn pa_11_a_second_port_that_answers_first_still_shows_what_the_router_does() {
         side: MeetSide::Caller,
         local: vec![([10, 0, 0, 1], 4_000).into()],
     };
-    let mut visitor = MeetVisitor::new(Config::default(), Rng::new(1));
-    let mut say = |input: VisitInput| {
-        let mut fx = Fx::new();
-        visitor.handle(Instant::from_secs(1_000), input, &mut fx);
-        fx.outputs().cloned().collect::<Vec<_>>()
-    };
+    let mut say = visitor();
     let asked = say(VisitInput::Begin(visit));
     let mut last = Vec::new();
     for (port, seen) in [(6_350, 4_001), (6_349, 4_000)] {

@@ -37,7 +37,9 @@ pub use self::limits::{Descriptors, LAB_CONNECTIONS, LAB_WAITING, raise_descript
 pub(crate) use self::listen::{Admission, ConnectionEntry};
 pub(crate) use self::outbox::{ConnectionJob, Outbox, ServeFrom};
 pub use self::outgoing::credentials::Credentials;
-pub use self::outgoing::eyeballs::{connect_first, first_to_answer, resolve_host};
+pub use self::outgoing::eyeballs::{
+    connect_first, first_to_answer, resolve_host, without_brackets,
+};
 pub(crate) use self::outgoing::names::SourceNames;
 pub(crate) use self::outgoing::proxy::ProxyAccess;
 pub use self::outgoing::proxy::{Proxies, ProxyError};

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 
-use super::super::{Config, Event, MeetFailure, is_door, is_meeting_peer};
+use super::super::{Config, Event, MeetFailure, is_no_host};
 use super::budget::KnockBudget;
 use super::guess::LastResort;
 use super::{Visit, VisitEffects, VisitOutput, say};
@@ -116,8 +116,7 @@ impl DoorKnocking {
     fn may_knock_at(&self, at: SocketAddr, told_by: IpAddr) -> bool {
         at.port() >= LOWEST_PORT
             && at != self.place
-            && !is_door(at.ip())
-            && !is_meeting_peer(at.ip())
+            && !is_no_host(at.ip())
             && plausible(at.ip(), told_by)
     }
 

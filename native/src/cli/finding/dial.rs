@@ -8,7 +8,7 @@ use std::path::Path;
 use servent::driver::host_and_port;
 use servent::transfer::knock;
 use servent::unicast::{Endpoint, EndpointOptions};
-use servent::{any_address, first_to_answer, resolve_host};
+use servent::{any_address, first_to_answer, resolve_host, without_brackets};
 
 use crate::cli::carry::unicast::{PORT, bind};
 use crate::exit::{Exit, Failure, error_text};
@@ -33,7 +33,7 @@ pub(crate) fn check_host(name: &str, what: &str) -> Result<(), Failure> {
         Ok(_) => (name, PORT),
         Err(_) => host_and_port(name, PORT),
     };
-    let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+    let bare = without_brackets(host);
     let (address, _zone) = bare.split_once('%').unwrap_or((bare, ""));
     let colons = bare.contains(':') && address.parse::<Ipv6Addr>().is_err();
     let foreign = |c: char| c.is_whitespace() || c.is_control() || "/\\@?#[]".contains(c);

@@ -9,9 +9,9 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::json;
 use servent::driver::{has_port, host_and_port};
-use servent::resolve_host;
 use servent::transfer::TransferCode;
 use servent::unicast::{Endpoint, EndpointOptions, MEET_PORT, MeetNews, MeetingSecret};
+use servent::{resolve_host, without_brackets};
 use servent_core::meet::{self, MeetFailure, MeetRefusal, MeetSide, NatMapping, is_meeting_peer};
 use servent_core::node::MeetAnswer;
 use tokio::sync::Notify;
@@ -516,7 +516,7 @@ pub(crate) fn check_files(files: &[PathBuf], via: Option<&str>) -> Result<(), Fa
     let [first, ..] = files else { return Ok(()) };
     let named = first.to_string_lossy();
     let (host, _) = host_and_port(&named, MEET_PORT);
-    let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+    let bare = without_brackets(host);
     let is_host = bare.parse::<IpAddr>().is_ok() || has_port(&named);
     if !is_host || first.exists() {
         return Ok(());

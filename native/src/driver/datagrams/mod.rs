@@ -22,7 +22,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use servent_core::engine::Engine as _;
-use servent_core::meet::{is_door, is_meeting_peer};
+use servent_core::meet::is_no_host;
 use servent_core::node::{
     ConnEvent, Event, Input, MessageInput, MessageOutput, PathNews, UnicastMessage,
 };
@@ -210,7 +210,7 @@ impl Messaging {
         let mut trains = mem::take(&mut self.trains);
         let more = self.socket.receive(&mut trains);
         // No socket has an address of those who come through a door, or of a meeting.
-        trains.retain(|train| !is_door(train.peer.ip()) && !is_meeting_peer(train.peer.ip()));
+        trains.retain(|train| !is_no_host(train.peer.ip()));
         for Train { peer, segment, data, .. } in &trains {
             if self.shared.detours.has(*peer) && chosen(data, *segment) {
                 self.shared.detours.close(*peer); // The straight way was chosen.

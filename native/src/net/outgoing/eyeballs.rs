@@ -15,6 +15,12 @@ const DELAY: Duration = Duration::from_millis(250);
 /// The most addresses of one name that are tried.
 const TRIED: usize = 16;
 
+/// A host without the brackets that an IPv6 address may stand in.
+#[must_use]
+pub fn without_brackets(host: &str) -> &str {
+    host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host)
+}
+
 /// The addresses of a host, in the order in which to try them. The host is a name
 /// or an address, in brackets or not; that of a link may name its interface, as in
 /// `fe80::1%eth0`, or in a URL `[fe80::1%25eth0]`.
@@ -22,7 +28,7 @@ const TRIED: usize = 16;
 /// # Errors
 /// The host cannot be resolved, or has no address.
 pub async fn resolve_host(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
-    let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+    let bare = without_brackets(host);
     let bare = bare.replacen("%25", "%", 1);
     let found: Vec<SocketAddr> = lookup_host((bare, port)).await?.collect();
     if found.is_empty() {
