@@ -89,8 +89,8 @@ impl Endpoint {
         self.shared.local
     }
 
-    /// Opens a connection with a peer: its address, or its name in a meeting. Nothing is sent before the first
-    /// message: whether the peer exists shows in whether it acknowledges.
+    /// Opens a connection with a peer: its address, or its name in a meeting. Nothing is sent
+    /// before the first message: whether the peer exists shows in whether it acknowledges.
     ///
     /// # Errors
     /// There already is a connection, the address family does not match, or the

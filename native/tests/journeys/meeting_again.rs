@@ -12,13 +12,13 @@ const KINDS: [&str; 2] = ["symmetric", "symmetric"];
 const WRONG: &str = "ocean-pepper-violin-garden-sun";
 
 /// A place that relays, and a receiver that waits there.
-struct Waiting<'a> {
+struct WaitingReceiver<'a> {
     network: &'a Network,
     place: Option<Running>,
     receiver: Option<Running>,
 }
 
-impl<'a> Waiting<'a> {
+impl<'a> WaitingReceiver<'a> {
     fn new(network: &'a Network) -> Self {
         let home = network.place.path("home");
         std::fs::create_dir_all(home.join("inbox")).unwrap();
@@ -76,7 +76,7 @@ fn millis<T>(what: impl FnOnce() -> T) -> (T, u64) {
 #[test]
 fn pa_13_after_a_wrong_code_the_right_one_is_taken_through_the_same_place() {
     let Some(network) = network(KINDS) else { return };
-    let mut waiting = Waiting::new(&network);
+    let mut waiting = WaitingReceiver::new(&network);
     let bytes = noise(300_000);
     let song = waiting.song(&bytes);
     for _ in 0..2 {
@@ -103,7 +103,7 @@ fn pa_13_after_a_wrong_code_the_right_one_is_taken_through_the_same_place() {
 #[test]
 fn pa_13_a_sender_that_is_stopped_is_heard_through_the_place_and_may_come_again() {
     let Some(network) = network(KINDS) else { return };
-    let mut waiting = Waiting::new(&network);
+    let mut waiting = WaitingReceiver::new(&network);
     let bytes = noise(3_000_000);
     let song = waiting.song(&bytes);
     let stopped = waiting.send(&song, &["--limit-rate", "500k"]);
@@ -123,7 +123,7 @@ fn pa_13_a_sender_that_is_stopped_is_heard_through_the_place_and_may_come_again(
 /// A receiver or a place that is killed while a file is under way, and started again.
 fn goes_on(kinds: [&str; 2], path: &str, kill: &str) {
     let Some(network) = network(kinds) else { return };
-    let mut waiting = Waiting::new(&network);
+    let mut waiting = WaitingReceiver::new(&network);
     let bytes = noise(6_000_000);
     let song = waiting.song(&bytes);
     let mut sender = waiting.send(&song, &["--limit-rate", "500k"]);

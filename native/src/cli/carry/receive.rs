@@ -445,10 +445,7 @@ impl Receiver {
         let silence = (transfer.silence(), &self.silent);
         let how = tokio::select! {
             how = transfer.receive(inbox, |told| tally.told("received", told)) => how,
-            // It never ends.
-            () = tell_silence(silence, || sender.clone(), &self.reporter) => {
-                Err(ReceiveError::Gone(Lost::Idle))
-            }
+            never = tell_silence(silence, || sender.clone(), &self.reporter) => match never {},
         };
         tally.finish();
         let sender = self.sender(&transfer);

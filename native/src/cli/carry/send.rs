@@ -409,8 +409,7 @@ impl RunningSend<'_> {
     async fn found_again(&self, sender: &TransferSender) -> ReachedReceiver {
         let (other, silence) = (|| self.receiver(sender.peer()), sender.silence());
         let Some(via) = self.via.as_ref().filter(|_| self.repeatable()) else {
-            tell_silence((silence, &Counted::default()), other, self.reporter).await;
-            return std::future::pending().await; // It never ends.
+            match tell_silence((silence, &Counted::default()), other, self.reporter).await {}
         };
         // The port that the user named is in use.
         let bind = async || bind_any(None, self.options_via()).await;

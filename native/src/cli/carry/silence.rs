@@ -1,6 +1,7 @@
 //! What is said and done when the other side of a transfer is silent. Each side says every
 //! five seconds that it is there.
 
+use std::convert::Infallible;
 use std::time::Duration;
 
 use serde_json::json;
@@ -41,7 +42,7 @@ pub(crate) async fn tell_silence(
     (silence, silent): (PeerSilence, &Counted),
     other: impl Fn() -> OtherSide,
     reporter: &Reporter,
-) {
+) -> Infallible {
     loop {
         silence.reaches(SILENT).await;
         let counted = silent.one();

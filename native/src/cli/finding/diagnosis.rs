@@ -15,12 +15,12 @@ pub(super) enum DoctorFinding {
     Failed(MeetFailure),
     /// Only the door of the place answers, over TCP.
     DoorOnly,
-    Seen(PlaceView),
+    Seen(AddressView),
 }
 
 /// How this machine looks from a place.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct PlaceView {
+pub(super) struct AddressView {
     pub(super) seen: SocketAddr,
     /// Our own addresses, which the other side of a meeting is told too.
     pub(super) own: Vec<SocketAddr>,
@@ -115,7 +115,7 @@ pub(super) fn fact(finding: &DoctorFinding) -> Value {
         DoctorFinding::NoAddress => Value::Null,
         DoctorFinding::Failed(why) => json!({ "failure": why }),
         DoctorFinding::DoorOnly => json!({ "seen": null, "mapping": NatMapping::Blocked }),
-        DoctorFinding::Seen(PlaceView { seen, own, mapping, filtering, largest }) => json!({
+        DoctorFinding::Seen(AddressView { seen, own, mapping, filtering, largest }) => json!({
             "seen": seen, "own": own, "mapping": mapping, "filtering": filtering,
             "largest": largest,
         }),
@@ -164,7 +164,7 @@ mod tests {
 
     fn seen(mapping: NatMapping, filtering: NatFiltering) -> DoctorFinding {
         let [seen, own] = ["203.0.113.7:4000", "10.0.0.7:5000"].map(|at| at.parse().unwrap());
-        DoctorFinding::Seen(PlaceView {
+        DoctorFinding::Seen(AddressView {
             seen,
             own: vec![own],
             mapping,

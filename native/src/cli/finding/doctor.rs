@@ -10,7 +10,7 @@ use servent::unicast::{
 use servent_core::meet::{MeetFailure, MeetSide, NatMapping};
 use servent_core::node::MeetAnswer;
 
-use super::diagnosis::{DoctorFinding, PlaceView, fact, firewall, help, sentence};
+use super::diagnosis::{AddressView, DoctorFinding, fact, firewall, help, sentence};
 use super::via::{addresses, bind_any, check_place, silent, unmet};
 use crate::cli::carry::code;
 use crate::cli::start::runtime;
@@ -107,7 +107,7 @@ async fn look(endpoint: &Endpoint, places: Vec<SocketAddr>) -> Result<DoctorFind
             Some(MeetAnswer::Located { place, seen, mapping }) => {
                 let (filtering, largest) = tokio::join!(filtering(place), largest_to_place(place));
                 let other = |at: &SocketAddr| *at != seen && at.is_ipv4() == seen.is_ipv4();
-                return Ok(DoctorFinding::Seen(PlaceView {
+                return Ok(DoctorFinding::Seen(AddressView {
                     seen,
                     own: own.into_iter().filter(other).collect(),
                     mapping,
