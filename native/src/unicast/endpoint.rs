@@ -159,7 +159,7 @@ impl Endpoint {
     /// # Errors
     /// It had ended with an error, or its trace is incomplete.
     pub async fn shutdown(self) -> Result<(), Arc<RunError>> {
-        self.shared.leave().await;
+        self.leave().await;
         if self.alone { self.servent.stop().await } else { Ok(()) }
     }
 
@@ -169,8 +169,15 @@ impl Endpoint {
     /// # Errors
     /// As for [`Endpoint::shutdown`].
     pub async fn shutdown_within(self, limit: Duration) -> Result<(), Arc<RunError>> {
-        let _ = tokio::time::timeout(limit, self.shared.leave()).await; // They are told, or gone.
+        let _ = tokio::time::timeout(limit, self.leave()).await; // They are told, or gone.
         if self.alone { self.servent.stop_at_once().await } else { Ok(()) }
+    }
+
+    /// Ends its connections, once the task has done what it was told before: it could
+    /// otherwise end without having left a meeting, and its seat would stay taken.
+    async fn leave(&self) {
+        let _ = self.servent.meetings().await; // Answered after all that was told before.
+        self.shared.leave().await;
     }
 }
 

@@ -60,8 +60,8 @@ END
 done
 "#;
 
-/// Two machines, each behind a router of that kind; `None` where they cannot be made.
-pub(crate) fn network(kinds: [&str; 2]) -> Option<Network> {
+/// Machines, each behind a router of that kind; `None` where they cannot be made.
+pub(crate) fn network<const N: usize>(kinds: [&str; N]) -> Option<Network> {
     Network::new(NETWORK, &kinds, &[])
 }
 

@@ -7,66 +7,76 @@ use crate::meeting::{VIA, network};
 use crate::namespaces::Network;
 use crate::program::{Running, noise, pause};
 
-const KINDS: [&str; 2] = ["symmetric", "symmetric"];
+pub(crate) const KINDS: [&str; 2] = ["symmetric", "symmetric"];
 /// The same meeting, and another code for the transfer.
 const WRONG: &str = "ocean-pepper-violin-garden-sun";
 
 /// A place that relays, and a receiver that waits there.
-struct WaitingReceiver<'a> {
+pub(crate) struct WaitingReceiver<'a> {
     network: &'a Network,
-    place: Option<Running>,
-    receiver: Option<Running>,
+    pub(crate) place: Option<Running>,
+    pub(crate) receiver: Option<Running>,
 }
 
 impl<'a> WaitingReceiver<'a> {
     fn new(network: &'a Network) -> Self {
+        Self::with(network, &[])
+    }
+
+    /// The same with more words for the receiver.
+    pub(crate) fn with(network: &'a Network, more: &[&str]) -> Self {
         let home = network.place.path("home");
         std::fs::create_dir_all(home.join("inbox")).unwrap();
         let place = Some(relay(network));
-        let mut receiver = receiver(network);
+        let mut receiver = receiver(network, more);
         receiver.event("at_place");
         let receiver = Some(receiver);
         Self { network, place, receiver }
     }
 
-    fn receiver(&mut self) -> &mut Running {
+    pub(crate) fn receiver(&mut self) -> &mut Running {
         self.receiver.as_mut().expect("a receiver runs")
     }
 
-    fn song(&self, bytes: &[u8]) -> String {
+    pub(crate) fn song(&self, bytes: &[u8]) -> String {
         let song = self.network.place.path("home").join("song.ogg");
         std::fs::write(&song, bytes).unwrap();
         song.display().to_string()
     }
 
-    fn send(&self, song: &str, more: &[&str]) -> Running {
-        let words = [&["send", "--via", VIA, song, "--json"], more].concat();
-        Running::start(self.network.servent(1, &words))
+    pub(crate) fn send(&self, song: &str, more: &[&str]) -> Running {
+        self.send_from(1, song, more)
     }
 
-    fn arrived(&self, bytes: &[u8]) {
+    /// The same from one of the other machines.
+    pub(crate) fn send_from(&self, machine: usize, song: &str, more: &[&str]) -> Running {
+        let words = [&["send", "--via", VIA, song, "--json"], more].concat();
+        Running::start(self.network.servent(machine, &words))
+    }
+
+    pub(crate) fn arrived(&self, bytes: &[u8]) {
         let there = std::fs::read(self.network.place.path("home").join("inbox/song.ogg"));
         assert!(there.unwrap() == bytes, "the file is the same");
     }
 }
 
-fn relay(network: &Network) -> Running {
+pub(crate) fn relay(network: &Network) -> Running {
     let meet = ["meet", "--listen", VIA, "--relay", "20M", "--json"];
     let mut place = Running::start(network.servent(0, &meet));
     place.event("listening");
     place
 }
 
-fn receiver(network: &Network) -> Running {
+fn receiver(network: &Network, more: &[&str]) -> Running {
     let folder = network.place.path("home").join("inbox").display().to_string();
     let take = ["receive", "--via", VIA, "-o", &folder, "--yes", "--json"];
-    let mut receiver = Running::start(network.servent(2, &take));
+    let mut receiver = Running::start(network.servent(2, &[&take[..], more].concat()));
     receiver.event("listening");
     receiver
 }
 
 /// Milliseconds that `what` takes.
-fn millis<T>(what: impl FnOnce() -> T) -> (T, u64) {
+pub(crate) fn millis<T>(what: impl FnOnce() -> T) -> (T, u64) {
     let clock = servent::Clock::new();
     let begun = clock.now();
     let done = what();
@@ -138,7 +148,7 @@ fn goes_on(kinds: [&str; 2], path: &str, kill: &str) {
     } else {
         let before = waiting.receiver.take().unwrap();
         before.kill();
-        waiting.receiver = Some(receiver(&network));
+        waiting.receiver = Some(receiver(&network, &[]));
     }
     let (_, took) = millis(|| waiting.receiver().event("receiving"));
     assert!(took < 15_000, "{kill}: it goes on after {took} ms");
