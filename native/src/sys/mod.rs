@@ -36,6 +36,6 @@ pub(crate) use self::system::files::{
 pub(crate) use self::system::machine::{draw, raise_open_files, steady};
 pub(crate) use self::system::names::{fitting, os_string};
 pub(crate) use self::system::sockets::{
-    Cork, FineTimer, MANY, connect_anew, has_no_descriptor, is_of_the_disk, peek, send_file,
-    send_many, unacknowledged,
+    Cork, FineTimer, MANY, connect_anew, has_no_descriptor, is_of_the_disk, limit_unsent, peek,
+    send_file, send_many, unacknowledged,
 };

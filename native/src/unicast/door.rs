@@ -4,24 +4,21 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use futures::{SinkExt as _, StreamExt as _};
 use servent_core::address::owner;
 use servent_core::meet::door_address;
 use servent_core::node::{MeetAnswer, MeetCommand, NodeCommand};
-use servent_core::wire::meet::MeetPacket;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
-use tokio::time::{Instant, sleep, timeout, timeout_at};
-use tokio_tungstenite::tungstenite::Message;
-use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
+use tokio::time::{sleep, timeout};
 use tokio_tungstenite::{WebSocketStream, accept_async_with_config, client_async_with_config};
 
+use super::Endpoint;
+use super::door_pump::{VisitorPatience, messages, pump, tune};
 use super::visit::MeetNews;
-use super::{Endpoint, LARGEST};
 use crate::driver::Handle;
 use crate::driver::datagrams::{Detour, SharedEndpoint};
 use crate::net::udp::canonical;
@@ -32,6 +29,8 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const OPENING: Duration = Duration::from_secs(3);
 /// How long a place may be silent behind its door.
 const SILENCE: Duration = Duration::from_secs(300);
+/// How long one may take nothing of what it is sent, while it goes on speaking.
+const DEAF: Duration = Duration::from_secs(10);
 /// The pause after the system had no connection to give.
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -49,12 +48,14 @@ pub struct DoorLimits {
     pub unseated: Duration,
     /// How long a visitor that has had a seat may be silent.
     pub silence: Duration,
+    /// How long a visitor that goes on speaking may take nothing of what it is sent.
+    pub deaf: Duration,
 }
 
 impl Default for DoorLimits {
     fn default() -> Self {
         let [opening, unseated, silence] = [3, 10, 300].map(Duration::from_secs);
-        Self { visitors: 512, per_ip: 16, opening, unseated, silence }
+        Self { visitors: 512, per_ip: 16, opening, unseated, silence, deaf: DEAF }
     }
 }
 
@@ -114,7 +115,8 @@ pub(super) async fn fall_back(
                 if let Some(detour) = Detour::open(shared, place) {
                     // Longer than the visit: what is relayed goes on.
                     tokio::spawn(async move {
-                        let patience = VisitorPatience { unseated: SILENCE, silence: SILENCE };
+                        let [unseated, silence, deaf] = [SILENCE, SILENCE, DEAF];
+                        let patience = VisitorPatience { unseated, silence, deaf };
                         let ended = pump(socket, detour, patience).await;
                         tracing::debug!(%place, ?ended, "left the door");
                     });
@@ -127,18 +129,9 @@ pub(super) async fn fall_back(
     }
 }
 
-fn messages() -> WebSocketConfig {
-    let most = LARGEST as usize;
-    WebSocketConfig::default()
-        .max_message_size(Some(most))
-        .max_frame_size(Some(most))
-        .read_buffer_size(16 << 10)
-        .write_buffer_size(16 << 10)
-}
-
 async fn go_in(place: SocketAddr) -> io::Result<WebSocketStream<TcpStream>> {
     let tcp = TcpStream::connect(place).await?;
-    tcp.set_nodelay(true)?;
+    tune(&tcp)?;
     let opened = client_async_with_config(format!("ws://{place}/meet"), tcp, Some(messages()));
     opened.await.map(|(socket, _)| socket).map_err(io::Error::other)
 }
@@ -148,7 +141,7 @@ async fn let_in(
     (tcp, peer): (TcpStream, SocketAddr),
     limits: DoorLimits,
 ) -> io::Result<()> {
-    tcp.set_nodelay(true)?;
+    tune(&tcp)?;
     let opened = timeout(limits.opening, accept_async_with_config(tcp, Some(messages())));
     let socket = opened.await?.map_err(io::Error::other)?;
     let at = door_address(peer);
@@ -156,8 +149,8 @@ async fn let_in(
         return Err(io::ErrorKind::AddrInUse.into());
     };
     let _lost = LostVisitor { at, servent: servent.clone() };
-    pump(socket, detour, VisitorPatience { unseated: limits.unseated, silence: limits.silence })
-        .await
+    let DoorLimits { unseated, silence, deaf, .. } = limits;
+    pump(socket, detour, VisitorPatience { unseated, silence, deaf }).await
 }
 
 /// The seat and the meeting of a visitor end with its connection, however that ends: the
@@ -174,69 +167,6 @@ impl Drop for LostVisitor {
             let lost = NodeCommand::Meet(MeetCommand::Lost { at });
             let _ = servent.command(lost).await; // It may have ended.
         });
-    }
-}
-
-/// How long the other end may be silent.
-#[derive(Debug, Clone, Copy)]
-struct VisitorPatience {
-    /// In all, until it was given a seat.
-    unseated: Duration,
-    /// From then on.
-    silence: Duration,
-}
-
-/// True for a datagram that only a visitor with a seat is sent.
-fn tells_of_seat(datagram: &[u8]) -> bool {
-    let packet = MeetPacket::parse(datagram);
-    matches!(packet, Ok(MeetPacket::Waiting { .. } | MeetPacket::Introduce(_)))
-}
-
-/// Moves datagrams both ways until one side ends.
-async fn pump(
-    socket: WebSocketStream<TcpStream>,
-    detour: Detour,
-    patience: VisitorPatience,
-) -> io::Result<()> {
-    let (mut sink, mut stream) = socket.split();
-    let (entry, mut way_out) = detour.split();
-    let (seated, until) = (AtomicBool::new(false), Instant::now() + patience.unseated);
-    let outward = async {
-        while let Some(data) = way_out.recv().await {
-            if !seated.load(Ordering::Relaxed) {
-                seated.store(tells_of_seat(&data), Ordering::Relaxed);
-            }
-            sink.feed(Message::Binary(data)).await?;
-            while let Ok(data) = way_out.try_recv() {
-                sink.feed(Message::Binary(data)).await?;
-            }
-            sink.flush().await?;
-            entry.emptied();
-        }
-        sink.close().await
-    };
-    let inward = async {
-        loop {
-            let latest = match seated.load(Ordering::Relaxed) {
-                true => Instant::now() + patience.silence,
-                false => until,
-            };
-            let next = timeout_at(latest, stream.next()).await;
-            if next.is_err() && latest == until && seated.load(Ordering::Relaxed) {
-                continue; // It was given its seat meanwhile.
-            }
-            match next? {
-                Some(Ok(Message::Binary(data))) => entry.deliver(data),
-                Some(Ok(Message::Close(_))) | None => return Ok(()),
-                Some(Ok(_)) => {}
-                Some(Err(why)) => return Err(io::Error::other(why)),
-            }
-        }
-    };
-    // Both at once: a side that only writes would wait for one that only writes.
-    tokio::select! {
-        ended = outward => ended.map_err(io::Error::other),
-        ended = inward => ended,
     }
 }
 

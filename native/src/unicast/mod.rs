@@ -25,6 +25,7 @@
 //! `native/examples/unicast.rs` is a complete program.
 
 mod door;
+mod door_pump;
 mod endpoint;
 mod error;
 mod filtering;

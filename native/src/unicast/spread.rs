@@ -78,7 +78,7 @@ async fn carry(shared: &Arc<SharedEndpoint>, to: SocketAddr, sockets: Vec<Arc<Ud
     let Some(detour) = Detour::open(shared, to) else { return };
     let (entry, mut way_out) = detour.split();
     let mut settled = is_of_chosen_path(&first);
-    entry.deliver(first);
+    entry.deliver(&first).await;
     let chosen = Instant::now() + CHOOSING;
     loop {
         tokio::select! {
@@ -88,9 +88,9 @@ async fn carry(shared: &Arc<SharedEndpoint>, to: SocketAddr, sockets: Vec<Arc<Ud
                 if settles || !settled {
                     (last, settled) = (at, settles);
                 }
-                entry.deliver(data);
+                entry.deliver(&data).await;
             }
-            data = way_out.recv() => {
+            data = way_out.next() => {
                 let Some(data) = data else { return };
                 if let Some((socket, _)) = each.get(last).and_then(Option::as_ref) {
                     let _ = socket.send_to(&data, to).await; // As if it were lost.

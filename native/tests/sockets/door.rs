@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use servent::unicast::{DoorLimits, Endpoint, EndpointOptions};
 use servent_core::meet;
+use servent_core::wire::meet::MeetPacket;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::time::timeout;
 
 const UPGRADE: &str = "GET /meet HTTP/1.1\r\nHost: place\r\nUpgrade: websocket\r\n\
@@ -47,11 +48,34 @@ async fn a_connection_that_says_nothing_is_ended() {
     assert!(said.starts_with("HTTP/1.1 101"), "{said}");
 }
 
+/// A question in a message of a WebSocket, masked with zeros.
+fn question() -> Vec<u8> {
+    let packet = MeetPacket::Question { nonce: 7 }.encode();
+    let length = u8::try_from(packet.len()).unwrap();
+    assert!(length < 126);
+    [&[0x82, 0x80 | length, 0, 0, 0, 0], &packet[..]].concat()
+}
+
+#[tokio::test]
+async fn one_that_asks_and_never_reads_is_ended() {
+    let [patient, deaf] = [60_000, 300].map(Duration::from_millis);
+    let limits = DoorLimits { unseated: patient, deaf, ..DoorLimits::default() };
+    let (_place, at) = place(limits).await;
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.set_recv_buffer_size(4_096).unwrap();
+    let mut tcp = socket.connect(at).await.unwrap();
+    tcp.write_all(UPGRADE.as_bytes()).await.unwrap();
+    assert_eq!(tcp.read_u8().await.unwrap(), b'H');
+    let many = question().repeat(1_000);
+    let ended = async { while tcp.write_all(&many).await.is_ok() {} };
+    timeout(Duration::from_secs(20), ended).await.expect("it is kept");
+}
+
 #[tokio::test]
 async fn when_the_door_is_full_the_crowd_gives_way() {
     let (_place, at) = place(DoorLimits { visitors: 4, per_ip: 4, ..DoorLimits::default() }).await;
     let from = |ip: [u8; 4]| async move {
-        let socket = tokio::net::TcpSocket::new_v4().unwrap();
+        let socket = TcpSocket::new_v4().unwrap();
         socket.bind((ip, 0).into()).unwrap();
         let mut tcp = socket.connect(at).await.unwrap();
         tcp.write_all(UPGRADE.as_bytes()).await.unwrap();

@@ -153,7 +153,9 @@ impl Messaging {
         self.counters.turns += 1;
         self.gather(node); // What the timers led to.
         let mut trains = mem::take(&mut self.trains);
-        self.shared.detours.take(&mut trains);
+        if self.shared.detours.take(&mut trains) {
+            self.shared.work.notify_one(); // The next turn takes more.
+        }
         self.arrive(trains, node);
         for _ in 0..READS {
             if !self.read(node) {

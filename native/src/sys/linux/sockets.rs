@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 
 use rustix::io::Errno;
 use rustix::net::RecvFlags;
+use socket2::SockRef;
 use tokio::io::Interest;
 use tokio::net::{TcpStream, UdpSocket};
 
@@ -34,6 +35,12 @@ pub(crate) fn peek(tcp: &TcpStream, into: &mut [u8]) -> io::Result<usize> {
 /// Connects a socket to the same peer from the address that this machine has now.
 pub(crate) fn connect_anew(udp: &UdpSocket, peer: SocketAddr) -> io::Result<()> {
     Ok(rustix::net::connect_unspec(udp).and_then(|()| rustix::net::connect(udp, &peer))?)
+}
+
+/// Has the system take little more than it can send at once: what waits for a slow peer
+/// then waits here, where it is seen and bounded.
+pub(crate) fn limit_unsent(tcp: &TcpStream, bytes: u32) -> io::Result<()> {
+    SockRef::from(tcp).set_tcp_notsent_lowat(bytes)
 }
 
 /// True for the error that another program has the port.

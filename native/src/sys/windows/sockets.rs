@@ -71,6 +71,12 @@ pub(crate) fn send_many<'a>(
     Ok(1)
 }
 
+/// Bounds what the system takes: as it cannot tell what is under way from what waits,
+/// both together, which makes distant peers slower.
+pub(crate) fn limit_unsent(tcp: &TcpStream, bytes: u32) -> io::Result<()> {
+    SockRef::from(tcp).set_send_buffer_size(4 * bytes as usize)
+}
+
 /// True for the error that another program has the port: where that one wants it for
 /// itself, as servers do, the system says that access is denied.
 pub fn is_port_in_use(why: &io::Error) -> bool {
