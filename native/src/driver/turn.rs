@@ -279,6 +279,7 @@ impl Loop {
                     self.later(TurnOutput::Swarm(wanted), &mut promised);
                 }
                 Effect::Output(Output::Answer(answer)) => {
+                    self.said.extend(MessageEffect::from_answer(&answer));
                     self.later(TurnOutput::Answer(answer), &mut promised);
                 }
             }

@@ -3,12 +3,13 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-use servent::unicast::{DoorLimits, Endpoint, EndpointOptions};
-use servent_core::meet;
-use servent_core::wire::meet::MeetPacket;
+use servent::unicast::{DoorLimits, Endpoint, EndpointOptions, MeetNews, MeetingSecret};
+use servent_core::meet::{self, MeetKey, MeetSide, MeetingId};
+use servent_core::node::MeetAnswer;
+use servent_core::wire::meet::{Knock, KnockStep, MeetPacket};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{TcpListener, TcpSocket, TcpStream};
-use tokio::time::timeout;
+use tokio::net::{TcpListener, TcpSocket, TcpStream, UdpSocket};
+use tokio::time::{sleep, timeout};
 
 const UPGRADE: &str = "GET /meet HTTP/1.1\r\nHost: place\r\nUpgrade: websocket\r\n\
     Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\n\
@@ -69,6 +70,48 @@ async fn one_that_asks_and_never_reads_is_ended() {
     let many = question().repeat(1_000);
     let ended = async { while tcp.write_all(&many).await.is_ok() {} };
     timeout(Duration::from_secs(20), ended).await.expect("it is kept");
+}
+
+/// A visitor on one side of the meeting, which has begun its visit.
+async fn visitor(place: SocketAddr, side: MeetSide) -> (Endpoint, MeetNews) {
+    let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    let options = EndpointOptions { meet: Some(meet::Config::default()), ..Default::default() };
+    let endpoint = Endpoint::bind(any, options).await.unwrap();
+    let secret = MeetingSecret { meeting: MeetingId([7; 16]), key: MeetKey(1, 2) };
+    let news = endpoint.visit(vec![place], secret, side).await.unwrap();
+    (endpoint, news)
+}
+
+/// Waits for what a visit says.
+async fn until(news: &mut MeetNews, wanted: impl Fn(&MeetAnswer) -> bool) {
+    let said = async {
+        while let Some(answer) = news.next().await {
+            if wanted(&answer) {
+                return;
+            }
+        }
+        panic!("the visit ended");
+    };
+    timeout(Duration::from_secs(8), said).await.expect("it was never said");
+}
+
+#[tokio::test]
+async fn what_a_stranger_sends_in_the_name_of_the_place_ends_no_way_through_its_door() {
+    let (place, door) = place(DoorLimits::default()).await;
+    // UDP to the place is blocked: its port there is the stranger's.
+    let stranger = UdpSocket::bind(door).await.unwrap();
+    let (blocked, mut news) = visitor(door, MeetSide::Listener).await;
+    until(&mut news, |it| matches!(it, MeetAnswer::Waiting { .. })).await;
+    let choice = Knock::signed(MeetKey(3, 4), MeetSide::Caller, KnockStep::Choose, 9);
+    let waiting = MeetPacket::Waiting { nonce: 9 };
+    let forged = [vec![0], MeetPacket::Knock(choice).encode(), waiting.encode()];
+    for datagram in forged {
+        stranger.send_to(&datagram, blocked.local_addr()).await.unwrap();
+    }
+    sleep(Duration::from_millis(300)).await;
+    let (_caller, mut others) = visitor(place.local_addr(), MeetSide::Caller).await;
+    until(&mut others, |it| matches!(it, MeetAnswer::Met { relayed: true, .. })).await;
+    until(&mut news, |it| matches!(it, MeetAnswer::Met { relayed: true, .. })).await;
 }
 
 #[tokio::test]

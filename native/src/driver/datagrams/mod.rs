@@ -24,13 +24,11 @@ use std::sync::Arc;
 use servent_core::engine::Engine as _;
 use servent_core::meet::is_no_host;
 use servent_core::node::{
-    ConnEvent, Event, Input, MessageInput, MessageOutput, PathNews, UnicastMessage,
+    ConnEvent, Event, Input, MessageInput, MessageOutput, NodeAnswer, PathNews, UnicastMessage,
 };
 use servent_core::time::{Duration, Instant};
-use servent_core::unicast::{
-    self, Config, ConnEnding, MessageRefusal, Side, UnicastConnId, UnicastPayload,
-};
-use servent_core::wire::meet::{is_meet, is_of_chosen_path};
+use servent_core::unicast::{self, Config, ConnEnding, MessageRefusal, Side, UnicastConnId};
+use servent_core::wire::meet::is_meet;
 use servent_core::wire::unicast::PacketError;
 
 pub use self::counters::EndpointCounters;
@@ -50,12 +48,6 @@ const REFUSED: (Duration, u32) = (Duration::from_secs(2), 2);
 /// Receiving system calls in one turn.
 const READS: usize = 4;
 
-/// True when one of these datagrams is sent only where a path was chosen.
-fn chosen(data: &UnicastPayload, segment: usize) -> bool {
-    let mut starts = (0..data.len()).step_by(segment.max(1));
-    starts.any(|at| is_of_chosen_path(&data.slice(at..data.len().min(at + segment))))
-}
-
 /// An effect of the node that is about datagrams.
 pub(super) enum MessageEffect {
     Wanted(MessageOutput),
@@ -65,6 +57,8 @@ pub(super) enum MessageEffect {
         from: SocketAddr,
         why: PacketError,
     },
+    /// A visit has gone on: what was received last is of its place, or of its other side.
+    Visited,
 }
 
 impl MessageEffect {
@@ -73,6 +67,14 @@ impl MessageEffect {
         match event {
             Event::Unicast(event) => Some(Self::Event(event)),
             Event::Conn(ConnEvent::Garbled { from, why, .. }) => Some(Self::Garbled { from, why }),
+            _ => None,
+        }
+    }
+
+    /// The effect that an answer is; `None` when it is not about a visit.
+    pub(super) const fn from_answer(answer: &NodeAnswer) -> Option<Self> {
+        match answer {
+            NodeAnswer::Meet(_) => Some(Self::Visited),
             _ => None,
         }
     }
@@ -156,7 +158,7 @@ impl Messaging {
         if self.shared.detours.take(&mut trains) {
             self.shared.work.notify_one(); // The next turn takes more.
         }
-        self.arrive(trains, node);
+        self.arrive(trains, false, node);
         for _ in 0..READS {
             if !self.read(node) {
                 break;
@@ -213,19 +215,15 @@ impl Messaging {
         let more = self.socket.receive(&mut trains);
         // No socket has an address of those who come through a door, or of a meeting.
         trains.retain(|train| !is_no_host(train.peer.ip()));
-        for Train { peer, segment, data, .. } in &trains {
-            if self.shared.detours.has(*peer) && chosen(data, *segment) {
-                self.shared.detours.close(*peer); // The straight way was chosen.
-            }
-        }
-        self.arrive(trains, node);
+        self.arrive(trains, true, node);
         more
     }
 
     /// Hands to the node what has arrived, by a clock that is read after it has: a
     /// datagram that came while the turn was under way, but carried the time at which the
     /// turn began, would make the round trip shorter than the path's.
-    fn arrive(&mut self, mut trains: Vec<Train>, node: &mut Loop) {
+    /// `straight`: it came through the socket.
+    fn arrive(&mut self, mut trains: Vec<Train>, straight: bool, node: &mut Loop) {
         let too_large = self.socket.take_too_large();
         if trains.is_empty() && too_large.is_empty() {
             self.trains = trains;
@@ -250,6 +248,11 @@ impl Messaging {
             self.counters.datagram_in = self.counters.datagram_in.max(segment);
             let said = node.said.len();
             node.feed(now, Input::Messages(MessageInput::Datagrams { from: peer, segment, data }));
+            // The place answers here, or the path was chosen; any other may send in its name.
+            let visited = |one: &MessageEffect| matches!(one, MessageEffect::Visited);
+            if straight && met && node.said[said..].iter().any(visited) {
+                self.shared.detours.close(peer);
+            }
             // What a stranger sends in its name slows it down no more than it ends it.
             if marked > 0 && !node.said[said..].iter().any(MessageEffect::is_garbled) {
                 let marked = PathNews::Marked { from: peer, datagrams: marked };
@@ -286,6 +289,7 @@ impl Messaging {
                 MessageEffect::Wanted(MessageOutput::Writable { to }) => self.writable.push(to),
                 MessageEffect::Event(event) => self.event(event),
                 MessageEffect::Garbled { from, why } => self.socket.garbage(from, &why),
+                MessageEffect::Visited => {}
             }
         }
         node.said = said; // Its memory is reused.
