@@ -37,7 +37,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
         visitor.handle_timeout(now, &mut visit_fx);
         sent += bytes_of(&mut place_fx);
         visit_fx.drain().for_each(drop);
-        let _ = MeetCard::open(datagram, KEY, MeetingId([0; 16]), MeetSide::Listener);
+        let _ = MeetCard::open(datagram, KEY, (MeetingId([0; 16]), MeetSide::Listener, 7));
         let Ok(packet) = MeetPacket::parse(datagram) else { continue };
         assert_eq!(MeetPacket::parse(&packet.encode()), Ok(packet.clone()), "it reads back");
         let (from, bytes) = (from(*peer), datagram.len() as u32);

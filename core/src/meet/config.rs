@@ -52,13 +52,16 @@ pub struct Config {
     pub knock_slowest: Duration,
     /// How long both sides knock (PA-12).
     pub knock_for: Duration,
-    /// Addresses of the other side at which a visitor knocks, whatever it is told how often.
+    /// Addresses of the other side at which a visitor knocks, whatever it is told in however
+    /// many visits.
     pub candidates: u32,
-    /// After so long in the same visit it knocks at one more: the other side may have been
-    /// started anew.
+    /// After so long it knocks at one more: the other side may have been started anew.
     pub candidate_again: Duration,
-    /// Knocks at one of them.
+    /// Knocks at one of them, and choices of it.
     pub knocks: u32,
+    /// How long the caller waits until the listener agrees to what it has chosen; then the
+    /// next address that answers is chosen.
+    pub choose_for: Duration,
     /// How long ordinary knocks are tried before ports are guessed.
     pub guess_after: Duration,
     /// Sockets from which a visitor knocks whose router gives every destination
@@ -71,7 +74,8 @@ pub struct Config {
     pub volley: u32,
     /// The time between two volleys.
     pub guess_pause: Duration,
-    /// When the same visit guesses ports, or knocks from many sockets, once more.
+    /// The time in which a visitor may guess so many ports once more. Each socket from
+    /// which it knocks counts as one.
     pub resort_again: Duration,
 }
 
@@ -101,6 +105,7 @@ impl Default for Config {
             candidate_again: Duration::from_secs(3),
             // As many as there is time for in `knock_for`, and two more.
             knocks: 16,
+            choose_for: Duration::from_secs(1),
             guess_after: Duration::from_millis(500),
             // If no datagram is lost one of them is hit by all guesses but 3 in 10 000 times.
             sockets: 256,

@@ -12,10 +12,18 @@
 //!
 //! Then both **knock** at every address of the other at the same instant, and again
 //! at growing intervals for [`Config::knock_for`]: the first knock of one opens its
-//! own router for those of the other. A knock is signed with a key from the code,
-//! so that no place can make a visitor answer a stranger. An answer proves a
-//! pair of addresses; the caller chooses the first that is proven, the listener
-//! agrees, and the connection is opened on it.
+//! own router for those of the other. A knock is signed with a key from the code
+//! and the numbers of both registrations, so that no place can make a visitor answer a
+//! stranger, and nothing that was said in another visit is of use. The caller chooses the
+//! first address that answers, the listener agrees, and the connection is opened on it.
+//! Answer and choice give a token for the address they are sent to, which the next step
+//! returns: no side takes a path to where the other does not receive, and a choice that is
+//! not agreed to within [`Config::choose_for`] is given up for the next answer.
+//!
+//! When both have a direct path, another introduction changes nothing until the side that
+//! it names has proved itself by knocks. What a visitor may spend on knocks
+//! ([`Config::candidates`], [`Config::guesses`]) is given back with time, not with a new
+//! introduction or a new visit.
 //!
 //! A place that **relays** passes on whatever one side of a meeting sends to it,
 //! unread. Then both have a path at once, and leave it for the direct one when that
@@ -32,7 +40,8 @@
 //! |---|---|
 //! | a question of 64 bytes, from any address | 37 bytes at most, nothing remembered |
 //! | a registration of 272 bytes with the cookie of its address | three times that at most, and a seat for a minute; few of them for one address |
-//! | a forged introduction | nothing: it must carry the number that the visitor has drawn |
+//! | a forged introduction | nothing: it must carry the number that the visitor has drawn, and the card is sealed with that of the other side |
+//! | a knock that was seen on its way, from elsewhere | one answer of the same size there |
 //!
 //! [`MeetPlace`] is the engine of a place, [`MeetVisitor`] that of a visitor. Their
 //! datagrams are in [`crate::wire::meet`].

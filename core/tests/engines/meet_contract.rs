@@ -14,7 +14,7 @@ use servent_core::meet::{
 use servent_core::rng::Rng;
 use servent_core::time::Duration;
 use servent_core::wire::meet::{
-    Introduction, Knock, KnockStep, MeetCard, MeetPacket, NatMapping, Registration,
+    Introduction, Knock, KnockKey, KnockStep, MeetCard, MeetPacket, NatMapping, Registration,
 };
 
 /// Effects of one call: a datagram to every address, and an event for each.
@@ -54,21 +54,22 @@ fn packet() -> impl Strategy<Value = MeetPacket> {
         KnockStep::Choose,
         KnockStep::Agree,
     ]);
-    let card = |side: MeetSide| {
+    let card = |side: MeetSide, number: u64| {
         let candidates = vec![([10, 0, 0, 9], 9_000).into(), ([127, 0, 0, 1], 22).into()];
-        MeetCard { mapping: NatMapping::Same, candidates }.seal(KEY, MeetingId([0; 16]), side)
+        MeetCard { mapping: NatMapping::Same, candidates }
+            .seal(KEY, (MeetingId([0; 16]), side, number))
     };
     prop_oneof![
         nonce().prop_map(|nonce| MeetPacket::Question { nonce }),
         (nonce(), peer()).prop_map(|(nonce, seen)| MeetPacket::Cookie { nonce, cookie: 5, seen }),
         (nonce(), meeting, side()).prop_map(move |(nonce, meeting, side)| {
-            let card = card(side);
+            let card = card(side, nonce);
             MeetPacket::Register(Registration { nonce, cookie: 0, meeting, side, rtt: 3_000, card })
         }),
         nonce().prop_map(|nonce| MeetPacket::Waiting { nonce }),
         (nonce(), any::<bool>(), peer(), side(), 0..3_u64).prop_map(
             move |(nonce, relays, seen, side, other)| {
-                let (wait, card) = (1_000, card(side));
+                let (wait, card) = (1_000, card(side, other));
                 MeetPacket::Introduce(Introduction { nonce, wait, relays, seen, other, card })
             }
         ),
@@ -78,8 +79,12 @@ fn packet() -> impl Strategy<Value = MeetPacket> {
             MeetPacket::Leave { nonce, meeting: MeetingId([0; 16]), side }
         }),
         (nonce(), refusal()).prop_map(|(nonce, why)| MeetPacket::Refused { nonce, why }),
-        (step, side(), nonce()).prop_map(|(step, side, nonce)| {
-            MeetPacket::Knock(Knock::signed(KEY, side, step, nonce))
+        (step, side(), (nonce(), nonce(), 0..3_u64)).prop_map(|(step, side, numbers)| {
+            let (nonce, ours, other) = numbers;
+            let (caller, listener) =
+                if side == MeetSide::Caller { (other, ours) } else { (ours, other) };
+            let key = KnockKey { key: KEY, caller, listener };
+            MeetPacket::Knock(Knock::new(side, step, nonce).signed(&key))
         }),
     ]
 }

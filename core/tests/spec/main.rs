@@ -20,6 +20,7 @@ mod pa_meet_budget;
 mod pa_meet_ends;
 mod pa_meet_flood;
 mod pa_meet_owners;
+mod pa_meet_proof;
 mod pq;
 mod pq_client;
 mod pq_order;

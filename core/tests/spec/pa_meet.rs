@@ -100,7 +100,7 @@ fn registration(side: MeetSide, meeting: u8, nonce: u64, cookie: u64) -> MeetPac
     let meeting = MeetingId([meeting; 16]);
     let card =
         MeetCard { mapping: NatMapping::Same, candidates: vec![([10, 0, 0, 1], 9_000).into()] };
-    let card = card.seal(KEY, meeting, side);
+    let card = card.seal(KEY, (meeting, side, nonce));
     MeetPacket::Register(Registration { nonce, cookie, meeting, side, rtt: 20_000, card })
 }
 
@@ -126,7 +126,7 @@ fn pa_10_two_sides_are_introduced_and_forgotten() {
     assert_eq!((theirs.nonce, theirs.other, theirs.seen), (21, 11, LISTENER));
     assert_eq!((ours.nonce, ours.other, ours.seen), (11, 21, CALLER));
     let meeting = MeetingId([1; 16]);
-    assert!(MeetCard::open(&theirs.card, KEY, meeting, MeetSide::Listener).is_some());
+    assert!(MeetCard::open(&theirs.card, KEY, (meeting, MeetSide::Listener, 11)).is_some());
     // Until each confirms it is told again, a few times.
     assert!(place.tell(CALLER, MeetPacket::Heard { nonce: 21 }).is_empty());
     let again = introductions(&place.run(Duration::from_secs(5)));
@@ -321,7 +321,7 @@ fn pa_13_a_visitor_that_comes_through_the_door_says_so_and_is_not_knocked_at() {
         _ => None,
     };
     let it = told.iter().find_map(registration).expect("it does not wait for the second port");
-    let card = MeetCard::open(&it.card, KEY, it.meeting, MeetSide::Caller).unwrap();
+    let card = MeetCard::open(&it.card, KEY, (it.meeting, MeetSide::Caller, it.nonce)).unwrap();
     assert_eq!(card.mapping, NatMapping::Blocked);
     // The other side has come through the door as well.
     let (meeting, side) = (it.meeting, MeetSide::Listener);
@@ -332,7 +332,7 @@ fn pa_13_a_visitor_that_comes_through_the_door_says_so_and_is_not_knocked_at() {
         relays: true,
         seen: door_address(LISTENER),
         other: 5,
-        card: card.seal(KEY, meeting, side),
+        card: card.seal(KEY, (meeting, side, 5)),
     };
     let packet = MeetPacket::Introduce(introduction);
     let told = say(VisitInput::Packet { from: place, packet });
@@ -365,7 +365,7 @@ fn pa_13_each_that_is_met_through_one_place_has_a_name_of_its_own() {
     let nonce = told.iter().find_map(registration).unwrap();
     let introduced = |other| {
         let card = MeetCard { mapping: NatMapping::Varies, candidates: Vec::new() };
-        let card = card.seal(KEY, meeting, MeetSide::Caller);
+        let card = card.seal(KEY, (meeting, MeetSide::Caller, other));
         let it = Introduction { nonce, wait: 0, relays: true, seen: CALLER, other, card };
         VisitInput::Packet { from: place, packet: MeetPacket::Introduce(it) }
     };

@@ -4,13 +4,15 @@ use std::net::SocketAddr;
 
 use proptest::prelude::*;
 use servent_core::wire::meet::{
-    CARD, Introduction, Knock, KnockStep, MAGIC, MeetCard, MeetKey, MeetPacket, MeetPacketError,
-    MeetRefusal, MeetSide, MeetingId, NatMapping, QUESTION, REGISTRATION, Registration, is_meet,
+    CARD, Introduction, Knock, KnockKey, KnockStep, MAGIC, MeetCard, MeetKey, MeetPacket,
+    MeetPacketError, MeetRefusal, MeetSide, MeetingId, NatMapping, QUESTION, REGISTRATION,
+    Registration, is_meet,
 };
 use servent_core::wire::unicast::{Packet, Seal, UnicastPayload};
 
 const DOCUMENT: &str = include_str!("../../../docs/wire-meet.md");
 const KEY: MeetKey = MeetKey(1, 2);
+const KNOCK: KnockKey = KnockKey { key: KEY, caller: 3, listener: 4 };
 const MEETING: MeetingId = MeetingId(*b"sixteen bytes...");
 
 /// The bytes of the example called `name`.
@@ -29,7 +31,7 @@ fn at(text: &str) -> SocketAddr {
 fn card() -> UnicastPayload {
     let candidates = vec![at("192.168.1.7:6348"), at("[2001:db8::7]:6348")];
     let card = MeetCard { mapping: NatMapping::Same, candidates };
-    card.seal(KEY, MEETING, MeetSide::Caller)
+    card.seal(KEY, (MEETING, MeetSide::Caller, 7))
 }
 
 fn registration() -> Registration {
@@ -56,7 +58,8 @@ fn introduction() -> Introduction {
 
 /// One of each kind.
 fn all() -> Vec<MeetPacket> {
-    let knock = Knock::signed(KEY, MeetSide::Listener, KnockStep::Answer, 5);
+    let knock = Knock::new(MeetSide::Listener, KnockStep::Answer, 5);
+    let knock = Knock { token: 6, returned: 8, ..knock }.signed(&KNOCK);
     vec![
         MeetPacket::Question { nonce: 7 },
         MeetPacket::Cookie { nonce: 7, cookie: 9, seen: at("203.0.113.5:40000") },
@@ -128,24 +131,36 @@ fn pa_10_no_answer_of_a_place_is_longer_than_its_question() {
 #[test]
 fn pa_12_a_card_and_a_knock_are_of_this_meeting_and_of_the_other_side() {
     let sealed = card();
-    let open = |key, meeting, side| MeetCard::open(&sealed, key, meeting, side);
-    assert_eq!(open(KEY, MEETING, MeetSide::Caller).unwrap().candidates.len(), 2);
-    assert_eq!(open(MeetKey(1, 3), MEETING, MeetSide::Caller), None);
-    assert_eq!(open(KEY, MeetingId([0; 16]), MeetSide::Caller), None);
-    assert_eq!(open(KEY, MEETING, MeetSide::Listener), None);
+    let open = |key, whose| MeetCard::open(&sealed, key, whose);
+    let whose = (MEETING, MeetSide::Caller, 7);
+    assert_eq!(open(KEY, whose).unwrap().candidates.len(), 2);
+    assert_eq!(open(MeetKey(1, 3), whose), None);
+    assert_eq!(open(KEY, (MeetingId([0; 16]), MeetSide::Caller, 7)), None);
+    assert_eq!(open(KEY, (MEETING, MeetSide::Listener, 7)), None);
+    assert_eq!(open(KEY, (MEETING, MeetSide::Caller, 8)), None, "another registration");
     for at in 0..sealed.len() {
         let mut changed = sealed.to_vec();
         changed[at] ^= 1;
-        assert_eq!(MeetCard::open(&changed, KEY, MEETING, MeetSide::Caller), None, "byte {at}");
+        assert_eq!(MeetCard::open(&changed, KEY, whose), None, "byte {at}");
     }
-    let knock = Knock::signed(KEY, MeetSide::Caller, KnockStep::Ask, 5);
-    assert!(knock.is_signed(KEY) && !knock.is_signed(MeetKey(2, 1)));
+    let knock = Knock::new(MeetSide::Caller, KnockStep::Ask, 5).signed(&KNOCK);
+    assert!(knock.is_signed(&KNOCK));
+    for other in [
+        KnockKey { key: MeetKey(2, 1), ..KNOCK },
+        KnockKey { caller: 4, ..KNOCK },
+        KnockKey { listener: 3, ..KNOCK },
+        KnockKey { caller: 4, listener: 3, ..KNOCK },
+    ] {
+        assert!(!knock.is_signed(&other), "{other:?}");
+    }
     for other in [
         Knock { step: KnockStep::Choose, ..knock },
         Knock { side: MeetSide::Listener, ..knock },
         Knock { nonce: 6, ..knock },
+        Knock { token: 1, ..knock },
+        Knock { returned: 1, ..knock },
     ] {
-        assert!(!other.is_signed(KEY), "{other:?}");
+        assert!(!other.is_signed(&KNOCK), "{other:?}");
     }
 }
 
@@ -161,6 +176,6 @@ proptest! {
             prop_assert_eq!(MeetPacket::parse(&packet.encode()), Ok(packet));
         }
         let _ = MeetPacket::parse(&rest);
-        let _ = MeetCard::open(&rest, KEY, MEETING, MeetSide::Caller);
+        let _ = MeetCard::open(&rest, KEY, (MEETING, MeetSide::Caller, 7));
     }
 }

@@ -24,7 +24,7 @@ use crate::net::udp::canonical;
 pub const MEET_PORT: u16 = 6349;
 /// Names the way in which names and keys of meetings are derived: another version of it
 /// has other names.
-const SALT: &[u8] = b"servent meeting 2";
+const SALT: &[u8] = b"servent meeting 3";
 /// What deriving them costs: 32 MiB, written four times.
 const SLOWNESS: Params = match Params::new(32 << 10, 4, 1, None) {
     Ok(params) => params,

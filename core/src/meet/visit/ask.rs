@@ -225,7 +225,7 @@ impl PlaceAsking {
             meeting: visit.meeting,
             side: visit.side,
             rtt: u32::try_from(rtt.as_micros()).unwrap_or(u32::MAX),
-            card: card.seal(visit.key, visit.meeting, visit.side),
+            card: card.seal(visit.key, (visit.meeting, visit.side, nonce)),
         });
         fx.output(VisitOutput::Packet { to: at, packet });
         self.later(now, config);

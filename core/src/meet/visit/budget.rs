@@ -1,49 +1,62 @@
-//! What one visit may spend on knocks, however often a place introduces others to it.
+//! What a visitor may spend on knocks, however often a place introduces others to it.
 
 use super::super::Config;
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 
-/// Addresses at which a visitor may still knock, and when it went to the last resort. It
-/// lasts for a visit, not for an introduction: a place can send as many of those as it
-/// likes, with whatever numbers, and if it finds out the first words of the code with
-/// whatever addresses.
+/// Addresses and ports at which a visitor may still knock. It lasts for the visitor, not for
+/// a visit or an introduction: a place can send as many introductions as it likes, a visitor
+/// that waits visits again and again, and a place that finds out the first words of the code
+/// can seal cards with whatever addresses.
 #[derive(Debug, Clone)]
 pub(super) struct KnockBudget {
-    /// Those that were taken and have not been given back.
+    addresses: Spent,
+    /// Ports that were guessed, and sockets from which it knocked.
+    ports: Spent,
+}
+
+/// How much was taken and has not been given back, and since when that is so.
+#[derive(Debug, Clone)]
+struct Spent {
     taken: u32,
-    /// When one was given back last.
     since: Instant,
-    /// When many ports or sockets were tried last.
-    resort: Option<Instant>,
 }
 
 impl KnockBudget {
     pub(super) const fn new() -> Self {
-        Self { taken: 0, since: Instant::ZERO, resort: None }
+        Self { addresses: Spent::nothing(), ports: Spent::nothing() }
     }
 
     /// Takes an address; false when there is none left.
     pub(super) fn take_address(&mut self, now: Instant, config: &Config) -> bool {
-        let every = config.candidate_again.as_micros().max(1);
-        let back = now.since(self.since).as_micros() / every;
-        let back = u32::try_from(back).unwrap_or(u32::MAX).min(self.taken);
-        self.taken -= back;
-        self.since = if self.taken == 0 {
-            now
-        } else {
-            self.since + config.candidate_again.ratio(u64::from(back), 1)
-        };
-        let fits = self.taken < config.candidates;
-        self.taken += u32::from(fits);
-        fits
+        self.addresses.take(now, 1, (config.candidates, config.candidate_again))
     }
 
-    /// Takes the last resort; false when it was taken a while ago.
-    pub(super) fn take_resort(&mut self, now: Instant, config: &Config) -> bool {
-        let again = self.resort.is_none_or(|at| now.since(at) >= config.resort_again);
-        if again {
-            self.resort = Some(now);
+    /// Takes so many ports or sockets; false when fewer are left. All guesses of a last
+    /// resort are given back in [`Config::resort_again`], one after the other: one that
+    /// hits needs 252 of 2 048 on average, so a right code that follows a wrong one, or
+    /// several, finds enough.
+    pub(super) fn take_ports(&mut self, now: Instant, ports: u32, config: &Config) -> bool {
+        let every = config.resort_again.ratio(1, u64::from(config.guesses.max(1)));
+        self.ports.take(now, ports, (config.guesses, every))
+    }
+}
+
+impl Spent {
+    const fn nothing() -> Self {
+        Self { taken: 0, since: Instant::ZERO }
+    }
+
+    /// Takes so much of `most`; one is given back each `every`.
+    fn take(&mut self, now: Instant, wanted: u32, (most, every): (u32, Duration)) -> bool {
+        let back = now.since(self.since).as_micros() / every.as_micros().max(1);
+        let back = u32::try_from(back).unwrap_or(u32::MAX).min(self.taken);
+        self.taken -= back;
+        self.since =
+            if self.taken == 0 { now } else { self.since + every.ratio(u64::from(back), 1) };
+        let fits = wanted <= most.saturating_sub(self.taken);
+        if fits {
+            self.taken += wanted;
         }
-        again
+        fits
     }
 }

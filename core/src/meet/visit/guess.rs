@@ -7,11 +7,13 @@ use alloc::collections::BTreeSet;
 use core::net::{IpAddr, SocketAddr};
 
 use super::super::Config;
-use super::{Visit, VisitEffects, VisitOutput, say};
+use super::budget::KnockBudget;
+use super::knocker::Knocker;
+use super::{VisitEffects, VisitOutput};
 use crate::address::LOWEST_PORT;
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
-use crate::wire::meet::{Introduction, Knock, KnockStep, MeetCard, MeetPacket, NatMapping};
+use crate::wire::meet::{Introduction, MeetCard, MeetPacket, NatMapping};
 
 /// How much later than the sockets are opened the guesses begin.
 const AFTER: Duration = Duration::from_millis(100);
@@ -70,10 +72,11 @@ impl LastResort {
         }
     }
 
-    /// True for the number that its knocks carry.
-    pub(super) const fn has_asked(&self, number: u64) -> bool {
+    /// True for an answer with this number from there.
+    pub(super) fn has_asked(&self, at: SocketAddr, number: u64) -> bool {
         match self {
-            Self::Spread { nonce, .. } | Self::Guess(PortGuesses { nonce, .. }) => *nonce == number,
+            Self::Spread { to, nonce, .. } => (*to, *nonce) == (at, number),
+            Self::Guess(PortGuesses { ip, nonce, .. }) => (*ip, *nonce) == (at.ip(), number),
         }
     }
 
@@ -81,8 +84,8 @@ impl LastResort {
     pub(super) fn run(
         &mut self,
         now: Instant,
-        (visit, config): (&Visit, &Config),
-        rng: &mut Rng,
+        (knocker, config): (&Knocker, &Config),
+        (budget, rng): (&mut KnockBudget, &mut Rng),
         fx: &mut VisitEffects,
     ) -> bool {
         if self.deadline() > now {
@@ -90,13 +93,14 @@ impl LastResort {
         }
         match self {
             Self::Spread { to, nonce, .. } => {
-                let knock = Knock::signed(visit.key, visit.side, KnockStep::Ask, *nonce);
                 let (to, sockets) = (*to, config.sockets);
-                let packet = MeetPacket::Knock(knock);
-                fx.output(VisitOutput::Spread { to, sockets, packet });
+                if budget.take_ports(now, sockets, config) {
+                    let packet = MeetPacket::Knock(knocker.ask(*nonce));
+                    fx.output(VisitOutput::Spread { to, sockets, packet });
+                }
                 false
             }
-            Self::Guess(guesses) => guesses.run(now, (visit, config), rng, fx),
+            Self::Guess(guesses) => guesses.run(now, (knocker, config), (budget, rng), fx),
         }
     }
 }
@@ -105,8 +109,8 @@ impl PortGuesses {
     fn run(
         &mut self,
         now: Instant,
-        (visit, config): (&Visit, &Config),
-        rng: &mut Rng,
+        (knocker, config): (&Knocker, &Config),
+        (budget, rng): (&mut KnockBudget, &mut Rng),
         fx: &mut VisitEffects,
     ) -> bool {
         // A host that was late makes up for it.
@@ -115,9 +119,14 @@ impl PortGuesses {
         let due = volleys.saturating_mul(u64::from(config.volley)).min(u64::from(config.guesses));
         while (self.tried.len() as u64) < due {
             let port = rng.between(u64::from(LOWEST_PORT), u64::from(u16::MAX)) as u16;
-            if self.tried.insert(port) {
-                say((SocketAddr::new(self.ip, port), KnockStep::Ask, self.nonce), visit, fx);
+            if self.tried.contains(&port) {
+                continue;
             }
+            if !budget.take_ports(now, 1, config) {
+                break;
+            }
+            self.tried.insert(port);
+            knocker.say(SocketAddr::new(self.ip, port), knocker.ask(self.nonce), fx);
         }
         self.at = now + config.guess_pause;
         (self.tried.len() as u64) < u64::from(config.guesses)

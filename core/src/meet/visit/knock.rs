@@ -6,13 +6,14 @@ use core::net::{IpAddr, SocketAddr};
 use super::super::{Config, Event, MeetFailure, is_no_host};
 use super::budget::KnockBudget;
 use super::guess::LastResort;
-use super::{Visit, VisitEffects, VisitOutput, say};
+use super::knocker::Knocker;
+use super::{VisitEffects, VisitOutput};
 use crate::address::{LOWEST_PORT, Reach, owner, plausible, reach};
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 use crate::wire::meet::{Introduction, Knock, KnockStep, MeetCard, MeetSide, NatMapping};
 
-/// How often a choice is repeated until the listener agrees.
+/// When a choice is repeated to which the listener has not agreed; it doubles each time.
 const CHOOSE_AGAIN: Duration = Duration::from_millis(100);
 
 /// An address at which we knock.
@@ -20,8 +21,21 @@ const CHOOSE_AGAIN: Duration = Duration::from_millis(100);
 struct KnockCandidate {
     at: SocketAddr,
     nonce: u64,
-    /// Knocks that are left for it.
+    /// Knocks and choices that are left for it.
     left: u32,
+}
+
+/// What the caller has chosen.
+#[derive(Debug, Clone, Copy)]
+struct KnockChoice {
+    at: SocketAddr,
+    nonce: u64,
+    /// What it was given with the answer.
+    token: u64,
+    /// When it says so again, how long it waits after that, and until when.
+    again: Instant,
+    pause: Duration,
+    until: Instant,
 }
 
 /// What the other side of a meeting is called.
@@ -36,6 +50,7 @@ pub(super) struct MeetingName {
 /// A visitor that has been introduced.
 #[derive(Debug, Clone)]
 pub(super) struct DoorKnocking {
+    knocker: Knocker,
     place: SocketAddr,
     /// The number of the other side's registration.
     other: u64,
@@ -56,22 +71,31 @@ pub(super) struct DoorKnocking {
     resort: Option<LastResort>,
     /// There is no more of it.
     tried: bool,
-    /// The pair that the caller has chosen, and when it says so again.
-    choice: Option<(KnockCandidate, Instant)>,
-    /// Both sides agree on this address.
-    agreed: Option<SocketAddr>,
+    /// What the caller has chosen, and the listener has not agreed to.
+    choice: Option<KnockChoice>,
+    /// Both sides agree on this address, since then.
+    agreed: Option<(SocketAddr, Instant)>,
+}
+
+/// Who was introduced to us.
+pub(super) struct IntroducedSide<'a> {
+    pub(super) place: SocketAddr,
+    pub(super) it: &'a Introduction,
+    pub(super) card: MeetCard,
+    pub(super) name: MeetingName,
 }
 
 impl DoorKnocking {
     pub(super) fn new(
         now: Instant,
-        (place, it, card, name): (SocketAddr, &Introduction, MeetCard, MeetingName),
-        (seen, ours): (Option<SocketAddr>, NatMapping),
+        IntroducedSide { place, it, card, name }: IntroducedSide<'_>,
+        (knocker, seen, ours): (Knocker, Option<SocketAddr>, NatMapping),
         (config, budget, rng): (&Config, &mut KnockBudget, &mut Rng),
         fx: &mut VisitEffects,
     ) -> Self {
         let begin = now + Duration::from_micros(u64::from(it.wait));
         let mut knocking = Self {
+            knocker,
             place,
             other: it.other,
             name,
@@ -99,8 +123,7 @@ impl DoorKnocking {
             }
         }
         let about = (it, &card, ours);
-        knocking.resort = LastResort::new(begin, about, (config, &mut knocking.rng))
-            .filter(|_| budget.take_resort(now, config));
+        knocking.resort = LastResort::new(begin, about, (config, &mut knocking.rng));
         let (peer, theirs) = (it.seen, card.mapping);
         let candidates = u32::try_from(knocking.candidates.len()).unwrap_or(u32::MAX);
         fx.event(Event::Met { peer, candidates, mapping: theirs, relayed: it.relays });
@@ -152,10 +175,14 @@ impl DoorKnocking {
         }
         let fits = budget.take_address(now, config);
         if fits {
-            let (nonce, left) = (self.rng.next_u64(), config.knocks);
-            self.candidates.push(KnockCandidate { at, nonce, left });
+            self.push(at, config);
         }
         fits
+    }
+
+    fn push(&mut self, at: SocketAddr, config: &Config) {
+        let (nonce, left) = (self.rng.next_u64(), config.knocks);
+        self.candidates.push(KnockCandidate { at, nonce, left });
     }
 
     pub(super) const fn place(&self) -> SocketAddr {
@@ -167,14 +194,29 @@ impl DoorKnocking {
         (self.relays && self.agreed.is_none()).then_some(self.name.name)
     }
 
+    /// True while it knocks: nothing was chosen.
+    const fn knocks(&self) -> bool {
+        self.again.is_some() && self.choice.is_none()
+    }
+
+    /// True when both sides have agreed on a direct path.
+    pub(super) const fn is_direct(&self) -> bool {
+        self.agreed.is_some()
+    }
+
+    /// What it says to the other side, and hears from it.
+    pub(super) const fn knocker(&self) -> &Knocker {
+        &self.knocker
+    }
+
     /// True when the other side is the visitor with this number.
     pub(super) const fn is_with(&self, other: u64) -> bool {
         self.other == other
     }
 
     pub(super) fn deadline(&self) -> Option<Instant> {
-        let choose = self.choice.filter(|_| self.agreed.is_none()).map(|(_, at)| at);
-        let resort = self.resort.as_ref().filter(|_| self.again.is_some() && !self.tried);
+        let choose = self.choice.map(|choice| choice.again.min(choice.until));
+        let resort = self.resort.as_ref().filter(|_| self.knocks() && !self.tried);
         let resort = resort.map(LastResort::deadline);
         self.again.into_iter().chain(choose).chain(resort).min()
     }
@@ -184,56 +226,125 @@ impl DoorKnocking {
         &mut self,
         now: Instant,
         (from, knock): (SocketAddr, Knock),
-        (visit, config, budget): (&Visit, &Config, &mut KnockBudget),
+        (config, budget): (&Config, &mut KnockBudget),
         fx: &mut VisitEffects,
     ) {
         let Knock { step, nonce, .. } = knock;
         fx.event(Event::Heard { peer: from, step });
+        let knocker = self.knocker;
         match step {
             KnockStep::Ask => {
-                say((from, KnockStep::Answer, nonce), visit, fx);
+                knocker.say(from, knocker.answer(from, nonce), fx);
                 // Its router may have given it another port for us: we knock there.
                 let new = self.candidates.iter().all(|it| it.at != from);
-                if new && self.again.is_some() && self.add(now, from, (config, budget)) {
-                    let nonce = self.candidates.last().map_or(0, |it| it.nonce);
-                    say((from, KnockStep::Ask, nonce), visit, fx);
+                if new && self.knocks() && self.add(now, from, (config, budget)) {
+                    self.ask(self.candidates.len() - 1, fx);
                 }
             }
-            KnockStep::Answer => {
-                let asked = self.candidates.iter().any(|it| it.nonce == nonce)
-                    || self.resort.as_ref().is_some_and(|resort| resort.has_asked(nonce));
-                if !asked {
-                    return;
-                }
-                if visit.side == MeetSide::Caller && self.choice.is_none() {
-                    // It answers from where it is for us, whatever we thought.
-                    let chosen = KnockCandidate { at: from, nonce, left: 0 };
-                    self.choice = Some((chosen, now + CHOOSE_AGAIN));
-                    self.again = None;
-                    say((from, KnockStep::Choose, chosen.nonce), visit, fx);
-                }
+            KnockStep::Answer if knocker.side == MeetSide::Caller => {
+                self.answered(now, (from, knock), (config, budget), fx);
             }
-            KnockStep::Choose if visit.side == MeetSide::Listener => {
-                say((from, KnockStep::Agree, nonce), visit, fx);
-                self.agree(from, fx);
-            }
-            KnockStep::Agree if visit.side == MeetSide::Caller => {
-                if self.choice.is_some_and(|(chosen, _)| (chosen.at, chosen.nonce) == (from, nonce))
-                {
-                    self.agree(from, fx);
+            KnockStep::Choose if knocker.side == MeetSide::Listener => {
+                if !knocker.has_proved(from, &knock) {
+                    // It may have been sent again by a stranger, or from another port of
+                    // the caller's router: that one receives what it must return.
+                    return knocker.say(from, knocker.answer(from, nonce), fx);
+                }
+                if self.may_move(now, from, config) {
+                    knocker.say(from, knocker.agree(&knock), fx);
+                    self.agree(now, from, fx);
                 }
             }
-            KnockStep::Choose | KnockStep::Agree => {}
+            KnockStep::Agree if knocker.side == MeetSide::Caller => {
+                // One that comes late is as good, unless something else was chosen.
+                let chosen = match self.choice {
+                    Some(choice) => (choice.at, choice.nonce) == (from, nonce),
+                    None => self.knocks(),
+                };
+                if chosen && knocker.has_proved(from, &knock) {
+                    self.agree(now, from, fx);
+                }
+            }
+            KnockStep::Answer | KnockStep::Choose | KnockStep::Agree => {}
         }
     }
 
-    /// Both sides use this pair from now on.
-    fn agree(&mut self, at: SocketAddr, fx: &mut VisitEffects) {
-        if self.agreed == Some(at) {
+    /// An address answers: the caller chooses the first, until that is shown to be of no
+    /// use.
+    fn answered(
+        &mut self,
+        now: Instant,
+        (from, knock): (SocketAddr, Knock),
+        (config, budget): (&Config, &mut KnockBudget),
+        fx: &mut VisitEffects,
+    ) {
+        let Knock { nonce, token, .. } = knock;
+        if let Some(choice) = &mut self.choice {
+            // The listener sees us at another address than when it answered first.
+            if (choice.at, choice.nonce) == (from, nonce) && choice.token != token {
+                choice.token = token;
+                self.choose(now, fx);
+            }
             return;
         }
-        let first = self.agreed.replace(at).is_none();
-        self.again = None;
+        let guessed = self.resort.as_ref().is_some_and(|resort| resort.has_asked(from, nonce));
+        let asked = guessed || self.candidates.iter().any(|it| it.nonce == nonce);
+        if !asked || self.agreed.is_some() {
+            return;
+        }
+        // It answers from where it is for us, whatever we thought.
+        let known = self.candidates.iter().any(|it| it.at == from);
+        if !known && guessed {
+            self.push(from, config); // The port was taken when it was guessed.
+        } else if !self.add(now, from, (config, budget)) {
+            return;
+        }
+        let (again, pause, until) = (now, CHOOSE_AGAIN, now + config.choose_for);
+        self.choice = Some(KnockChoice { at: from, nonce, token, again, pause, until });
+        self.again = self.again.map(|_| until); // Unless it was given up by then.
+        self.choose(now, fx);
+    }
+
+    /// Says what was chosen, if that may be said once more.
+    fn choose(&mut self, now: Instant, fx: &mut VisitEffects) {
+        let Some(choice) = &mut self.choice else { return };
+        let candidate = self.candidates.iter_mut().find(|it| it.at == choice.at && it.left > 0);
+        choice.again = if let Some(candidate) = candidate {
+            candidate.left -= 1;
+            let knock = self.knocker.choose(choice.at, (choice.nonce, choice.token));
+            self.knocker.say(choice.at, knock, fx);
+            now + choice.pause
+        } else {
+            choice.until
+        };
+        choice.pause = choice.pause.ratio(2, 1);
+    }
+
+    /// Knocks once at a candidate.
+    fn ask(&mut self, which: usize, fx: &mut VisitEffects) {
+        let Some(candidate) = self.candidates.get_mut(which).filter(|it| it.left > 0) else {
+            return;
+        };
+        candidate.left -= 1;
+        self.knocker.say(candidate.at, self.knocker.ask(candidate.nonce), fx);
+    }
+
+    /// True when the caller may choose that address: it has chosen nothing, or may have
+    /// given up what it chose before, as it does after a while.
+    fn may_move(&self, now: Instant, to: SocketAddr, config: &Config) -> bool {
+        self.agreed.is_none_or(|(at, since)| {
+            let chooses = now <= self.latest + config.choose_for;
+            at == to || chooses && now.since(since) >= config.choose_for.ratio(1, 2)
+        })
+    }
+
+    /// Both sides use this pair from now on.
+    fn agree(&mut self, now: Instant, at: SocketAddr, fx: &mut VisitEffects) {
+        if self.agreed.is_some_and(|(agreed, _)| agreed == at) {
+            return;
+        }
+        let first = self.agreed.replace((at, now)).is_none();
+        (self.again, self.choice) = (None, None);
         fx.event(Event::Chosen { peer: at });
         let MeetingName { name, again } = self.name;
         if self.relays {
@@ -252,11 +363,13 @@ impl DoorKnocking {
     fn try_harder(
         &mut self,
         now: Instant,
-        (visit, config): (&Visit, &Config),
+        (config, budget): (&Config, &mut KnockBudget),
         fx: &mut VisitEffects,
     ) {
-        if let Some(resort) = self.resort.as_mut().filter(|_| self.again.is_some() && !self.tried) {
-            self.tried = !resort.run(now, (visit, config), &mut self.rng, fx);
+        let knocks = self.knocks();
+        if let Some(resort) = self.resort.as_mut().filter(|_| knocks && !self.tried) {
+            let dice = (budget, &mut self.rng);
+            self.tried = !resort.run(now, (&self.knocker, config), dice, fx);
         }
     }
 
@@ -264,23 +377,18 @@ impl DoorKnocking {
     pub(super) fn run(
         &mut self,
         now: Instant,
-        (visit, config): (&Visit, &Config),
+        (config, budget): (&Config, &mut KnockBudget),
         fx: &mut VisitEffects,
     ) -> Option<(SocketAddr, MeetFailure)> {
-        if let Some((chosen, at)) = self.choice
-            && at <= now
-            && self.agreed.is_none()
-        {
-            if now >= self.until + config.knock_slowest {
+        if let Some(choice) = &self.choice {
+            if now >= choice.until {
                 // What answered does not answer any more: as if it never had.
                 self.choice = None;
-                self.again = Some(self.until);
-            } else {
-                self.choice = Some((chosen, now + CHOOSE_AGAIN));
-                say((chosen.at, KnockStep::Choose, chosen.nonce), visit, fx);
+            } else if now >= choice.again {
+                self.choose(now, fx);
             }
         }
-        self.try_harder(now, (visit, config), fx);
+        self.try_harder(now, (config, budget), fx);
         let again = self.again.filter(|at| *at <= now)?;
         if now >= self.until {
             self.again = None;
@@ -293,12 +401,7 @@ impl DoorKnocking {
             }
             return Some((self.place, failure));
         }
-        for KnockCandidate { at, nonce, left } in &mut self.candidates {
-            if *left > 0 {
-                *left -= 1;
-                say((*at, KnockStep::Ask, *nonce), visit, fx);
-            }
-        }
+        (0..self.candidates.len()).for_each(|which| self.ask(which, fx));
         self.again =
             Some((now.max(again) + self.pause).min(self.until.max(now + Duration::from_micros(1))));
         self.pause = self.pause.ratio(3, 2).min(config.knock_slowest);

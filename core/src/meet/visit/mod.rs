@@ -4,6 +4,7 @@ mod ask;
 mod budget;
 mod guess;
 mod knock;
+mod knocker;
 
 use alloc::vec::Vec;
 use core::net::SocketAddr;
@@ -12,7 +13,8 @@ use serde::{Deserialize, Serialize};
 
 use self::ask::PlaceAsking;
 use self::budget::KnockBudget;
-use self::knock::{DoorKnocking, MeetingName};
+use self::knock::{DoorKnocking, IntroducedSide, MeetingName};
+use self::knocker::Knocker;
 use super::name::meeting_peer;
 use super::{Config, Event, MeetFailure};
 use crate::address::canonical;
@@ -20,8 +22,8 @@ use crate::engine::{Engine, Fx, FxOf};
 use crate::rng::Rng;
 use crate::time::Instant;
 use crate::wire::meet::{
-    Introduction, Knock, KnockStep, MeetCard, MeetKey, MeetPacket, MeetRefusal, MeetSide,
-    MeetingId, NatMapping,
+    Introduction, Knock, KnockKey, MeetCard, MeetKey, MeetPacket, MeetRefusal, MeetSide, MeetingId,
+    NatMapping,
 };
 
 /// What a visitor wants (PA-10).
@@ -96,8 +98,11 @@ pub struct MeetVisitor {
     /// The number of this visit at the place.
     nonce: u64,
     stage: VisitStage,
+    /// Another side that was introduced when there was a direct path: it takes the place of
+    /// the first when it has proved itself by knocks.
+    next: Option<DoorKnocking>,
     located: Option<(SocketAddr, NatMapping)>,
-    /// What is left for knocks in this visit.
+    /// What is left for knocks.
     budget: KnockBudget,
     /// It has met another side before.
     has_met: bool,
@@ -121,6 +126,7 @@ impl MeetVisitor {
             visit: None,
             nonce: 0,
             stage: VisitStage::Idle,
+            next: None,
             located: None,
             budget: KnockBudget::new(),
             has_met: false,
@@ -135,7 +141,6 @@ impl MeetVisitor {
 
     fn begin(&mut self, now: Instant, visit: Visit, fx: &mut VisitEffects) {
         self.end(fx);
-        self.budget = KnockBudget::new();
         self.nonce = self.rng.next_u64() | 1; // 0 means that there is none.
         let mut asking = PlaceAsking::new(now, &visit, &mut self.rng);
         asking.ask(now, &self.config, fx);
@@ -155,8 +160,7 @@ impl MeetVisitor {
             let packet = MeetPacket::Leave { nonce: self.nonce, meeting, side };
             fx.output(VisitOutput::Packet { to, packet });
         }
-        self.stage = VisitStage::Idle;
-        self.located = None;
+        (self.stage, self.next, self.located) = (VisitStage::Idle, None, None);
     }
 
     fn packet(
@@ -216,28 +220,45 @@ impl MeetVisitor {
             to: from,
             packet: MeetPacket::Heard { nonce: self.nonce },
         });
-        if let VisitStage::Knocking(knocking) = &mut self.stage
-            && knocking.is_with(it.other)
+        let met = match &mut self.stage {
+            VisitStage::Knocking(knocking) => Some(knocking),
+            _ => None,
+        };
+        let direct = met.as_ref().is_some_and(|knocking| knocking.is_direct());
+        if let Some(knocking) =
+            met.into_iter().chain(&mut self.next).find(|knocking| knocking.is_with(it.other))
         {
             return knocking.seen_at(now, it.seen, (&self.config, &mut self.budget), fx);
         }
         let Visit { key, meeting, side, .. } = *visit;
-        let Some(card) = MeetCard::open(&it.card, key, meeting, side.other()) else {
+        let Some(card) = MeetCard::open(&it.card, key, (meeting, side.other(), it.other)) else {
             // A place that changed it, or a guess of the meeting's name.
             return fx.event(Event::Unsigned { peer: from });
         };
+        // A place cannot put an end to a direct path: what it says is not taken for a fact.
+        let it = Introduction { relays: it.relays && !direct, ..it };
+        let (caller, listener) = match side {
+            MeetSide::Caller => (self.nonce, it.other),
+            MeetSide::Listener => (it.other, self.nonce),
+        };
+        let secret = MeetKey(self.rng.next_u64(), self.rng.next_u64());
+        let knocker = Knocker { side, key: KnockKey { key, caller, listener }, secret };
         let (_, ours) = self.located.unwrap_or((from, NatMapping::Unknown));
         let seen = self.located.map(|(seen, _)| seen);
         let name = meeting_peer(self.rng.fork("peer", it.other ^ self.nonce).next_u64());
         let name = MeetingName { name, again: core::mem::replace(&mut self.has_met, true) };
         let knocking = DoorKnocking::new(
             now,
-            (from, &it, card, name),
-            (seen, ours),
+            IntroducedSide { place: from, it: &it, card, name },
+            (knocker, seen, ours),
             (&self.config, &mut self.budget, &mut self.rng),
             fx,
         );
-        self.stage = VisitStage::Knocking(knocking);
+        if direct {
+            self.next = Some(knocking);
+        } else {
+            self.stage = VisitStage::Knocking(knocking);
+        }
         self.run(now, fx);
     }
 
@@ -251,17 +272,26 @@ impl MeetVisitor {
         let Some(peer) = knocking.relayed_peer() else { return };
         fx.event(Event::TurnedAway { peer: from, reason: why });
         fx.output(VisitOutput::Left { peer, why });
-        (self.visit, self.stage, self.located) = (None, VisitStage::Idle, None);
+        (self.visit, self.stage, self.next) = (None, VisitStage::Idle, None);
+        self.located = None;
     }
 
     fn knock(&mut self, now: Instant, from: SocketAddr, knock: Knock, fx: &mut VisitEffects) {
-        let Some(visit) = &self.visit else { return };
-        if knock.side == visit.side || !knock.is_signed(visit.key) {
-            return fx.event(Event::Unsigned { peer: from });
-        }
         // Until we are introduced nothing is answered: the other side repeats it.
         let VisitStage::Knocking(knocking) = &mut self.stage else { return };
-        knocking.heard(now, (from, knock), (visit, &self.config, &mut self.budget), fx);
+        let limits = (&self.config, &mut self.budget);
+        if knocking.knocker().knows(&knock) {
+            return knocking.heard(now, (from, knock), limits, fx);
+        }
+        let Some(next) = self.next.as_mut().filter(|next| next.knocker().knows(&knock)) else {
+            return fx.event(Event::Unsigned { peer: from });
+        };
+        next.heard(now, (from, knock), limits, fx);
+        if next.is_direct()
+            && let Some(next) = self.next.take()
+        {
+            self.stage = VisitStage::Knocking(next);
+        }
     }
 
     fn fail(&mut self, peer: SocketAddr, failure: MeetFailure, fx: &mut VisitEffects) {
@@ -273,6 +303,7 @@ impl MeetVisitor {
     /// Does what is due.
     fn run(&mut self, now: Instant, fx: &mut VisitEffects) {
         let Some(visit) = &self.visit else { return };
+        let limits = (&self.config, &mut self.budget);
         match &mut self.stage {
             VisitStage::Idle => {}
             VisitStage::Asking(asking) => {
@@ -281,8 +312,14 @@ impl MeetVisitor {
                 }
             }
             VisitStage::Knocking(knocking) => {
-                if let Some((peer, failure)) = knocking.run(now, (visit, &self.config), fx) {
-                    self.fail(peer, failure, fx);
+                if let Some((peer, failure)) = knocking.run(now, limits, fx) {
+                    return self.fail(peer, failure, fx);
+                }
+                let limits = (&self.config, &mut self.budget);
+                if let Some(next) = &mut self.next
+                    && next.run(now, limits, fx).is_some()
+                {
+                    self.next = None; // It was not there, and nothing has changed.
                 }
             }
         }
@@ -310,14 +347,10 @@ impl Engine for MeetVisitor {
         match &self.stage {
             VisitStage::Idle => None,
             VisitStage::Asking(asking) => Some((asking.deadline(), "place")),
-            VisitStage::Knocking(knocking) => knocking.deadline().map(|at| (at, "knock")),
+            VisitStage::Knocking(knocking) => {
+                let deadlines = [Some(knocking), self.next.as_ref()].into_iter().flatten();
+                deadlines.filter_map(DoorKnocking::deadline).min().map(|at| (at, "knock"))
+            }
         }
     }
-}
-
-/// Sends a knock, or what follows one.
-fn say((to, step, nonce): (SocketAddr, KnockStep, u64), visit: &Visit, fx: &mut VisitEffects) {
-    let knock = Knock::signed(visit.key, visit.side, step, nonce);
-    fx.event(Event::Knocked { peer: to, step });
-    fx.output(VisitOutput::Packet { to, packet: MeetPacket::Knock(knock) });
 }

@@ -47,9 +47,14 @@ pub struct MeetCard {
 }
 
 impl MeetCard {
-    /// The bytes of a card, sealed. Addresses that do not fit are left out.
+    /// The bytes of a card, sealed for the registration with this number: a place cannot
+    /// pass it on with another. Addresses that do not fit are left out.
     #[must_use]
-    pub fn seal(&self, key: MeetKey, meeting: MeetingId, side: MeetSide) -> UnicastPayload {
+    pub fn seal(
+        &self,
+        key: MeetKey,
+        (meeting, side, number): (MeetingId, MeetSide, u64),
+    ) -> UnicastPayload {
         let mut out = Vec::with_capacity(CARD);
         let candidates = &self.candidates[..self.candidates.len().min(MOST)];
         out.put_u8(match self.mapping {
@@ -61,15 +66,19 @@ impl MeetCard {
         });
         out.put_u8(candidates.len() as u8);
         candidates.iter().for_each(|at| put_addr(&mut out, *at));
-        out.put_u64(Self::tag(&out, key, meeting, side));
+        out.put_u64(Self::tag(&out, key, (meeting, side, number)));
         out.into()
     }
 
     /// The card of the other side; `None` for one that it did not seal.
     #[must_use]
-    pub fn open(bytes: &[u8], key: MeetKey, meeting: MeetingId, side: MeetSide) -> Option<Self> {
+    pub fn open(
+        bytes: &[u8],
+        key: MeetKey,
+        (meeting, side, number): (MeetingId, MeetSide, u64),
+    ) -> Option<Self> {
         let (text, seal) = bytes.split_at_checked(bytes.len().checked_sub(SEAL)?)?;
-        if Self::tag(text, key, meeting, side).to_be_bytes() != seal {
+        if Self::tag(text, key, (meeting, side, number)).to_be_bytes() != seal {
             return None;
         }
         let mut reader = MeetReader::new(text);
@@ -88,10 +97,11 @@ impl MeetCard {
         Some(Self { mapping, candidates })
     }
 
-    fn tag(text: &[u8], key: MeetKey, meeting: MeetingId, side: MeetSide) -> u64 {
-        let mut bytes = Vec::with_capacity(text.len() + 17);
+    fn tag(text: &[u8], key: MeetKey, (meeting, side, number): (MeetingId, MeetSide, u64)) -> u64 {
+        let mut bytes = Vec::with_capacity(text.len() + 25);
         bytes.extend_from_slice(&meeting.0);
         bytes.put_u8(super::encode::side(side));
+        bytes.put_u64(number);
         bytes.extend_from_slice(text);
         key.tag(&bytes)
     }

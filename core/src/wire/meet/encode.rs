@@ -70,12 +70,11 @@ impl MeetPacket {
                     MeetRefusal::Closing => 4,
                 });
             }
-            Self::Knock(Knock { step: which, side: from, nonce, tag }) => {
+            Self::Knock(Knock { step: which, side: from, nonce, token, returned, tag }) => {
                 out.put_u8(KNOCK);
                 out.put_u8(step(*which));
                 out.put_u8(side(*from));
-                out.put_u64(*nonce);
-                out.put_u64(*tag);
+                [nonce, token, returned, tag].iter().for_each(|number| out.put_u64(**number));
             }
             Self::Elsewhere { nonce, cookie } => {
                 out.put_u8(ELSEWHERE);

@@ -151,8 +151,24 @@ pub struct Knock {
     pub side: MeetSide,
     /// Drawn for each address by the side that knocks.
     pub nonce: u64,
-    /// Proves that the sender knows the code's first words.
+    /// Given for the address to which an answer or a choice is sent, which returns it.
+    pub token: u64,
+    /// The token that was given for the sender's address: it receives there.
+    pub returned: u64,
+    /// Proves that the sender knows the code's first words, and of which meeting it is.
     pub tag: u64,
+}
+
+/// What two visitors that were introduced to each other sign knocks with: nothing that
+/// was said in another visit is of use in this one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct KnockKey {
+    /// The key of the meeting.
+    pub key: MeetKey,
+    /// The number of the caller's registration.
+    pub caller: u64,
+    /// The number of the listener's.
+    pub listener: u64,
 }
 
 /// The steps by which a pair of addresses is proven and chosen.
@@ -214,22 +230,29 @@ impl MeetSide {
 }
 
 impl Knock {
-    /// A knock signed with the key of a meeting.
+    /// A knock, not signed, which gives and returns no token.
     #[must_use]
-    pub fn signed(key: MeetKey, side: MeetSide, step: KnockStep, nonce: u64) -> Self {
-        Self { step, side, nonce, tag: Self::tag(key, side, step, nonce) }
+    pub const fn new(side: MeetSide, step: KnockStep, nonce: u64) -> Self {
+        Self { step, side, nonce, token: 0, returned: 0, tag: 0 }
     }
 
-    /// True when it is of the other side of this meeting.
+    /// The same, signed.
     #[must_use]
-    pub fn is_signed(&self, key: MeetKey) -> bool {
-        self.tag == Self::tag(key, self.side, self.step, self.nonce)
+    pub fn signed(self, key: &KnockKey) -> Self {
+        Self { tag: self.tag(key), ..self }
     }
 
-    fn tag(key: MeetKey, side: MeetSide, step: KnockStep, nonce: u64) -> u64 {
-        let mut bytes = [0; 10];
-        (bytes[0], bytes[1]) = (encode::step(step), encode::side(side));
-        bytes[2..].copy_from_slice(&nonce.to_be_bytes());
+    /// True when it is of one of these two visitors.
+    #[must_use]
+    pub fn is_signed(&self, key: &KnockKey) -> bool {
+        self.tag == self.tag(key)
+    }
+
+    fn tag(&self, KnockKey { key, caller, listener }: &KnockKey) -> u64 {
+        let mut bytes = alloc::vec![encode::step(self.step), encode::side(self.side)];
+        for number in [*caller, *listener, self.nonce, self.token, self.returned] {
+            bytes.extend_from_slice(&number.to_be_bytes());
+        }
         key.tag(&bytes)
     }
 }
@@ -255,6 +278,15 @@ pub fn is_of_chosen_path(datagram: &UnicastPayload) -> bool {
 }
 
 impl MeetKey {
+    /// As the secret of one side, which no other knows: what proves that the sender of a
+    /// knock with this number receives at an address.
+    #[must_use]
+    pub fn token(self, at: core::net::SocketAddr, nonce: u64) -> u64 {
+        let mut bytes = nonce.to_be_bytes().to_vec();
+        encode::put_addr(&mut bytes, at);
+        self.tag(&bytes)
+    }
+
     /// The seal of some bytes.
     fn tag(self, bytes: &[u8]) -> u64 {
         use core::hash::Hasher as _;

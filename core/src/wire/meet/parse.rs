@@ -76,6 +76,8 @@ impl MeetPacket {
                 step: reader.step()?,
                 side: reader.side()?,
                 nonce: reader.number()?,
+                token: reader.number()?,
+                returned: reader.number()?,
                 tag: reader.number()?,
             }),
             other => return Err(MeetPacketError::Kind(other)),
