@@ -1,6 +1,6 @@
 //! PA-10, PA-13: what one address may have of a place, whatever way it comes.
 
-use std::net::SocketAddr;
+use std::net::{Ipv6Addr, SocketAddr};
 
 use servent_core::engine::{Engine as _, Fx};
 use servent_core::meet::{Config, MeetRefusal, MeetSide, PlaceInput, PlaceOutput, door_address};
@@ -125,4 +125,71 @@ fn pa_13_an_address_has_one_share_over_udp_and_through_the_door() {
         }
     }
     assert_eq!(seats, 2);
+}
+
+fn at6(customer: u16, network: u16, host: u16) -> SocketAddr {
+    (Ipv6Addr::new(0x2001, 0xdb8, customer, network, 0, 0, 0, host), 5_000).into()
+}
+
+#[test]
+fn pa_13_an_ipv6_network_has_one_share_over_udp_and_through_the_door() {
+    let mut place = MeetingPlace::new(Config { meetings_per_ip: 2, ..Config::default() });
+    let mut seats = 0;
+    for n in 0..3 {
+        let host = u16::from(n) + 1;
+        let both = [(n, at6(1, 1, host)), (10 + n, door_address(at6(1, 1, 100 + host)))];
+        for (meeting, from) in both {
+            let told = place.sit(from, MeetSide::Caller, meeting, 1);
+            seats += usize::from(matches!(told[..], [(_, MeetPacket::Waiting { .. })]));
+        }
+    }
+    assert_eq!(seats, 2);
+    let told = place.sit(door_address(at6(1, 2, 1)), MeetSide::Caller, 50, 1);
+    assert!(matches!(told[..], [(_, MeetPacket::Waiting { .. })]), "another network");
+}
+
+#[test]
+fn pa_10_the_many_networks_of_one_customer_cannot_fill_a_place() {
+    let mut place = MeetingPlace::new(Config { meetings: 40, ..Config::default() });
+    for n in 0..40 {
+        let told = place.sit(at6(2, 0x100 + u16::from(n), 1), MeetSide::Caller, n, 1);
+        assert!(matches!(told[..], [(_, MeetPacket::Waiting { .. })]), "there is room");
+    }
+    for (n, from) in [at(1, 5_000), at6(3, 0, 1), door_address(at6(4, 0, 1))].iter().enumerate() {
+        let told = place.sit(*from, MeetSide::Caller, 100 + n as u8, 9);
+        assert!(matches!(told.last(), Some((_, MeetPacket::Waiting { .. }))), "{told:?}");
+        let full = told.iter().filter(|(to, _)| is_full(&told, *to) && to.is_ipv6());
+        assert_eq!(full.count(), 1, "one of the crowd gives way: {told:?}");
+    }
+}
+
+#[test]
+fn pa_13_an_address_with_many_meetings_has_one_share_of_what_is_relayed() {
+    const RATE: u64 = 1_000_000;
+    let mut place = MeetingPlace::new(Config { relay_rate: RATE, ..Config::default() });
+    let greedy = |n: u8| [1, 2].map(|ip| at(ip, 5_000 + u16::from(n)));
+    let honest = [at(8, 5_000), at(9, 5_000)];
+    for n in 0..20 {
+        assert!(pair(&mut place, n, greedy(n)));
+    }
+    assert!(pair(&mut place, 100, honest));
+    let mut passed = 0;
+    for _ in 0..300 {
+        place.run(Duration::from_millis(10));
+        for [from, to] in (0..20).map(greedy).chain([honest]) {
+            let mut fx = Fx::new();
+            let input = PlaceInput::Foreign { from, segment: 1_200, bytes: 60_000 };
+            place.place.handle(place.now, input, &mut fx);
+            passed += fx
+                .outputs()
+                .map(|output| match output {
+                    PlaceOutput::Forward { to: it, bytes } if to == *it && to == honest[1] => {
+                        u64::from(*bytes)
+                    }
+                    _ => 0,
+                })
+                .sum::<u64>();
+        }
+    }
+    assert!(passed >= 3 * RATE * 45 / 100, "{passed} of {} bytes", 3 * RATE);
 }

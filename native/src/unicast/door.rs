@@ -4,12 +4,11 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use servent_core::address::owner;
-use servent_core::meet::door_address;
+use servent_core::meet::{OwnerHoldings, door_address};
 use servent_core::node::{MeetAnswer, MeetCommand, NodeCommand};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
@@ -38,7 +37,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DoorLimits {
     /// At the same time. When there are as many, the address that has the most gives its
-    /// oldest up for one that has fewer.
+    /// oldest up for one that has fewer; IPv6 addresses are counted over /48 networks first.
     pub visitors: usize,
     /// Of them from one address; an IPv6 /64 network counts as one.
     pub per_ip: usize,
@@ -170,13 +169,28 @@ impl Drop for LostVisitor {
     }
 }
 
-/// Who is inside, by owner of addresses; the oldest of each first.
+/// Who is inside.
 #[derive(Debug)]
 struct DoorCount {
     limits: DoorLimits,
-    inside: Mutex<BTreeMap<IpAddr, BTreeMap<u64, Arc<Notify>>>>,
+    inside: Mutex<DoorVisitors>,
+}
+
+/// The visitors inside, by number; the oldest of each owner of addresses first.
+#[derive(Debug, Default)]
+struct DoorVisitors {
+    owners: OwnerHoldings<u64, ()>,
+    /// What tells each to leave.
+    leave: BTreeMap<u64, Arc<Notify>>,
     /// How many have come.
-    came: AtomicU64,
+    came: u64,
+}
+
+impl DoorVisitors {
+    fn remove(&mut self, owner: IpAddr, number: u64) -> Option<Arc<Notify>> {
+        self.owners.remove(owner, number);
+        self.leave.remove(&number)
+    }
 }
 
 /// One visitor that is counted.
@@ -190,38 +204,31 @@ struct DoorSeat {
 }
 
 impl DoorCount {
-    const fn new(limits: DoorLimits) -> Self {
-        Self { limits, inside: Mutex::new(BTreeMap::new()), came: AtomicU64::new(0) }
+    fn new(limits: DoorLimits) -> Self {
+        Self { limits, inside: Mutex::default() }
     }
 
-    fn remove(&self, owner: IpAddr, number: u64) {
-        let mut inside = self.inside.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(ours) = inside.get_mut(&owner) {
-            ours.remove(&number);
-            if ours.is_empty() {
-                inside.remove(&owner);
-            }
-        }
+    fn inside(&self) -> MutexGuard<'_, DoorVisitors> {
+        self.inside.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl DoorSeat {
     fn take(count: &Arc<DoorCount>, peer: SocketAddr) -> Option<Self> {
         let owner = owner(peer.ip());
-        let mut inside = count.inside.lock().unwrap_or_else(PoisonError::into_inner);
-        let all: usize = inside.values().map(BTreeMap::len).sum();
-        let ours = inside.get(&owner).map_or(0, BTreeMap::len);
-        if ours >= count.limits.per_ip {
+        let mut inside = count.inside();
+        if inside.owners.count(owner) as usize >= count.limits.per_ip {
             return None;
         }
-        if all >= count.limits.visitors {
-            // One with as many as ours would have gives none up: they would take turns.
-            let crowd = inside.values_mut().max_by_key(|theirs| theirs.len());
-            let (_, gives_way) = crowd.filter(|theirs| theirs.len() > ours + 1)?.pop_first()?;
-            gives_way.notify_one();
+        if inside.leave.len() >= count.limits.visitors {
+            let crowd = inside.owners.crowd(owner)?;
+            let (oldest, ()) = inside.owners.iter(crowd).next()?;
+            inside.remove(crowd, oldest)?.notify_one();
         }
-        let (number, leave) = (count.came.fetch_add(1, Ordering::Relaxed), Arc::default());
-        inside.entry(owner).or_default().insert(number, Arc::clone(&leave));
+        let (number, leave) = (inside.came, Arc::default());
+        inside.came += 1;
+        inside.owners.add(owner, number, ());
+        inside.leave.insert(number, Arc::clone(&leave));
         drop(inside);
         Some(Self { count: Arc::clone(count), owner, number, leave })
     }
@@ -229,12 +236,14 @@ impl DoorSeat {
 
 impl Drop for DoorSeat {
     fn drop(&mut self) {
-        self.count.remove(self.owner, self.number);
+        self.count.inside().remove(self.owner, self.number);
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::net::Ipv6Addr;
+
     use futures::FutureExt as _;
 
     use super::*;
@@ -255,7 +264,8 @@ mod tests {
         assert!(two.leave.notified().now_or_never().is_none());
         assert!(take("192.0.2.4:1").is_none(), "none has more than it would have");
         drop((one, two, other, third));
-        assert!(inside.inside.lock().unwrap().is_empty(), "nothing is kept of them");
+        assert!(inside.inside().owners.is_empty(), "nothing is kept of them");
+        assert!(inside.inside().leave.is_empty());
     }
 
     #[test]
@@ -268,6 +278,19 @@ mod tests {
         assert_eq!(crowd.len(), 512);
         let honest = (0..20).map(|n| SocketAddr::from(([203, 0, 113, n], 1_000)));
         let honest: Vec<_> = honest.filter_map(|at| DoorSeat::take(&inside, at)).collect();
+        assert_eq!(honest.len(), 20);
+    }
+
+    #[test]
+    fn one_customer_with_many_networks_does_not_lock_the_door() {
+        let inside = door(512, 16);
+        let at = |customer, network| {
+            let ip = Ipv6Addr::new(0x2001, 0xdb8, customer, network, 0, 0, 0, 1);
+            DoorSeat::take(&inside, SocketAddr::from((ip, 1_000)))
+        };
+        let crowd: Vec<_> = (0..512).filter_map(|network| at(1, network)).collect();
+        assert_eq!(crowd.len(), 512);
+        let honest: Vec<_> = (0..20).filter_map(|customer| at(2 + customer, 0)).collect();
         assert_eq!(honest.len(), 20);
     }
 }

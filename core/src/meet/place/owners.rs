@@ -1,9 +1,10 @@
 //! What each address has of a place: its seats, and its relayed meetings.
 
-use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::collections::BTreeMap;
 use core::net::{IpAddr, SocketAddr};
 
 use super::Config;
+use crate::meet::OwnerHoldings;
 use crate::meet::door::visitor_owner;
 use crate::time::{Duration, Instant};
 use crate::wire::meet::MeetingId;
@@ -11,58 +12,6 @@ use crate::wire::meet::MeetingId;
 /// Addresses of which is known how many seats they took lately. When there are more,
 /// those that took one only are forgotten: a flood of them keeps no other out.
 const OWNERS: usize = 16_384;
-
-/// What owners of addresses hold, and which of them holds the most.
-#[derive(Debug, Clone)]
-pub(super) struct OwnerHoldings<K, V> {
-    held: BTreeMap<IpAddr, BTreeMap<K, V>>,
-    /// Owners by how much they hold.
-    crowds: BTreeSet<(u32, IpAddr)>,
-}
-
-impl<K: Copy + Ord, V: Copy> OwnerHoldings<K, V> {
-    pub(super) const fn new() -> Self {
-        Self { held: BTreeMap::new(), crowds: BTreeSet::new() }
-    }
-
-    /// How much one has.
-    pub(super) fn count(&self, owner: IpAddr) -> u32 {
-        self.held.get(&owner).map_or(0, |held| u32::try_from(held.len()).unwrap_or(u32::MAX))
-    }
-
-    pub(super) fn get(&self, owner: IpAddr, key: K) -> Option<V> {
-        self.held.get(&owner)?.get(&key).copied()
-    }
-
-    /// What one has, in the order of the keys.
-    pub(super) fn iter(&self, owner: IpAddr) -> impl Iterator<Item = (K, V)> + '_ {
-        let held = self.held.get(&owner);
-        held.into_iter().flatten().map(|(key, value)| (*key, *value))
-    }
-
-    pub(super) fn add(&mut self, owner: IpAddr, key: K, value: V) {
-        self.crowds.remove(&(self.count(owner), owner));
-        self.held.entry(owner).or_default().insert(key, value);
-        self.crowds.insert((self.count(owner), owner));
-    }
-
-    pub(super) fn remove(&mut self, owner: IpAddr, key: K) {
-        self.crowds.remove(&(self.count(owner), owner));
-        let Some(held) = self.held.get_mut(&owner) else { return };
-        held.remove(&key);
-        if held.is_empty() {
-            self.held.remove(&owner);
-        } else {
-            self.crowds.insert((self.count(owner), owner));
-        }
-    }
-
-    /// The owner that holds the most, if that is more than one who holds `own` would have
-    /// with one more.
-    pub(super) fn crowd(&self, own: u32) -> Option<IpAddr> {
-        self.crowds.last().filter(|(count, _)| *count > own + 1).map(|(_, owner)| *owner)
-    }
-}
 
 /// The seats that one address took lately.
 #[derive(Debug, Clone, Copy, Default)]
@@ -90,13 +39,13 @@ impl SeatOwners {
         self.seats.get(visitor_owner(at.ip()), at)
     }
 
-    /// The visitors of the address that has the most seats, if that is more than a
-    /// newcomer would have; with their meetings.
+    /// The visitors of the address that gives way to a newcomer, as it has the most seats;
+    /// with their meetings.
     pub(super) fn crowd(
         &self,
         newcomer: SocketAddr,
     ) -> impl Iterator<Item = (SocketAddr, MeetingId)> + '_ {
-        let most = self.seats.crowd(self.seats.count(visitor_owner(newcomer.ip())));
+        let most = self.seats.crowd(visitor_owner(newcomer.ip()));
         most.into_iter().flat_map(|owner| self.seats.iter(owner))
     }
 

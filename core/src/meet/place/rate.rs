@@ -1,5 +1,9 @@
-//! The rate that all relayed meetings share. Each that is active gets an equal part of it
-//! at least; what one does not use the others may.
+//! The rate that all relayed meetings share. Each network with active meetings gets an
+//! equal part of it at least, and each of these an equal part of that; what one does not
+//! use the others may.
+
+use alloc::collections::BTreeMap;
+use core::net::IpAddr;
 
 use crate::time::{Duration, Instant};
 
@@ -24,13 +28,39 @@ pub(super) struct SharedRate {
     burst: u128,
     /// Until when it was shared out.
     until: Instant,
-    /// What each meeting that was always active has been given so far.
+    /// What each network that was always active has been given so far.
     given: u128,
     /// What belongs to no meeting.
     common: u128,
-    /// The period of now, and how many meetings are active in the one before and in it.
+    /// The period of now, and how many networks are active in the one before and in it.
     period: u64,
     active: [u32; 2],
+    networks: BTreeMap<IpAddr, NetworkActivity>,
+}
+
+/// A network with active meetings.
+#[derive(Debug, Clone, Copy, Default)]
+struct NetworkActivity {
+    /// The period in which one of them was active last.
+    period: Option<u64>,
+    /// How many are active in the period before and in that.
+    active: [u32; 2],
+}
+
+impl NetworkActivity {
+    /// One of them is active; true when it is the first in this period.
+    fn is_first(&mut self, now: u64) -> bool {
+        if self.period == Some(now) {
+            return false;
+        }
+        let before = if self.period == now.checked_sub(1) { self.active[1] } else { 0 };
+        (self.period, self.active) = (Some(now), [before, 0]);
+        true
+    }
+}
+
+fn greater([before, now]: [u32; 2]) -> u32 {
+    before.max(now)
 }
 
 /// The part of one meeting.
@@ -48,19 +78,20 @@ impl SharedRate {
     pub(super) fn new(rate: u64) -> Self {
         let burst = u128::from((rate / BURST.0).max(BURST.1)) * BYTE;
         let (given, common, active) = (0, burst, [0; 2]);
-        Self { rate: rate.into(), burst, until: Instant::ZERO, given, common, period: 0, active }
+        let (until, networks) = (Instant::ZERO, BTreeMap::new());
+        Self { rate: rate.into(), burst, until, given, common, period: 0, active, networks }
     }
 
-    /// How many of these bytes a meeting may pass on now: whole datagrams of `segment`
-    /// bytes each.
+    /// How many of these bytes a meeting of a network may pass on now: whole datagrams of
+    /// `segment` bytes each.
     pub(super) fn take(
         &mut self,
         now: Instant,
-        share: &mut RateShare,
+        (network, share): (IpAddr, &mut RateShare),
         (segment, bytes): (u32, u32),
     ) -> u32 {
         self.share_out(now);
-        let kept = if self.was_active(share) { self.burst / WELCOME } else { 0 };
+        let kept = if self.was_active(network, share) { self.burst / WELCOME } else { 0 };
         let common = self.common.saturating_sub(kept);
         let left = u64::try_from((share.saved + common) / BYTE).unwrap_or(u64::MAX);
         let (wanted, segment) = (u64::from(bytes), u64::from(segment.max(1)));
@@ -72,24 +103,20 @@ impl SharedRate {
         u32::try_from(fits).unwrap_or(bytes)
     }
 
-    const fn meetings(&self) -> u32 {
-        let [before, now] = self.active;
-        if before > now { before } else { now }
-    }
-
-    /// Gives every active meeting its part of what the time since the last call allows.
+    /// Gives every active network its part of what the time since the last call allows.
     fn share_out(&mut self, now: Instant) {
         let passed = now.since(self.until).as_micros();
         self.until = now;
         let grown = self.rate * u128::from(passed);
-        let meetings = u128::from(self.meetings());
-        let common = if meetings == 0 { grown } else { grown / COMMON };
+        let networks = u128::from(greater(self.active));
+        let common = if networks == 0 { grown } else { grown / COMMON };
         self.give_back(common);
-        self.given += (grown - common).checked_div(meetings).unwrap_or(0);
+        self.given += (grown - common).checked_div(networks).unwrap_or(0);
         let period = now.as_micros() / ACTIVE.as_micros();
         if period != self.period {
             let before = if period == self.period + 1 { self.active[1] } else { 0 };
             (self.period, self.active) = (period, [before, 0]);
+            self.networks.retain(|_, it| it.period.is_some_and(|last| last + 1 >= period));
         }
     }
 
@@ -99,17 +126,24 @@ impl SharedRate {
 
     /// Counts a meeting as active, with what it was given meanwhile; false for one that
     /// has not been active lately.
-    fn was_active(&mut self, share: &mut RateShare) -> bool {
+    fn was_active(&mut self, network: IpAddr, share: &mut RateShare) -> bool {
         let active = share.period.is_some_and(|period| period + 1 >= self.period);
-        if share.period.replace(self.period) != Some(self.period) {
+        let ours = self.networks.entry(network).or_default();
+        if ours.is_first(self.period) {
             self.active[1] += 1;
         }
+        if share.period.replace(self.period) != Some(self.period) {
+            ours.active[1] += 1;
+        }
+        let meetings = u128::from(greater(ours.active));
         let given = self.given - core::mem::replace(&mut share.given, self.given);
+        let given = given.checked_div(meetings).unwrap_or(0);
         if !active {
             share.saved = 0;
             return false;
         }
-        let most = self.burst / u128::from(self.meetings().max(1));
+        let all = u128::from(greater(self.active)) * meetings;
+        let most = self.burst.checked_div(all).unwrap_or(self.burst);
         let most = most.max(u128::from(SAVINGS) * BYTE);
         let saved = share.saved + given;
         share.saved = saved.min(most);
@@ -127,9 +161,19 @@ mod tests {
     const RATE: u64 = 2_000_000;
     const DATAGRAM: u32 = 1_200;
 
-    /// Ten seconds in which each meeting sends so many datagrams each ten milliseconds; the
-    /// bytes that pass of each in a second.
+    fn network(number: usize) -> IpAddr {
+        [192, 0, 2, u8::try_from(number).unwrap()].into()
+    }
+
+    /// Ten seconds in which the meeting of each network sends so many datagrams each ten
+    /// milliseconds; the bytes that pass of each in a second.
     fn passed(datagrams: &[u32]) -> Vec<u64> {
+        let each: Vec<_> = datagrams.iter().copied().enumerate().collect();
+        passed_of(&each)
+    }
+
+    /// The same with the network of each meeting.
+    fn passed_of(datagrams: &[(usize, u32)]) -> Vec<u64> {
         let mut rate = SharedRate::new(RATE);
         let mut shares: Vec<_> = datagrams.iter().map(|_| RateShare::default()).collect();
         let mut passed: Vec<_> = datagrams.iter().map(|_| 0).collect();
@@ -137,8 +181,9 @@ mod tests {
             let now = Instant::from_secs(1_000) + Duration::from_millis(10 * n);
             // The greedy ones are never late.
             for which in (0..datagrams.len()).rev() {
-                let wanted = (DATAGRAM, datagrams[which] * DATAGRAM);
-                passed[which] += u64::from(rate.take(now, &mut shares[which], wanted));
+                let (net, count) = datagrams[which];
+                let ours = (network(net), &mut shares[which]);
+                passed[which] += u64::from(rate.take(now, ours, (DATAGRAM, count * DATAGRAM)));
             }
         }
         passed.iter().map(|bytes| bytes / 10).collect()
@@ -165,6 +210,19 @@ mod tests {
     }
 
     #[test]
+    fn the_meetings_of_one_network_share_what_one_has() {
+        let mut wanted = [(1, 200); 31];
+        wanted[0] = (2, 200);
+        let passed = passed_of(&wanted);
+        let half = RATE * 15 / 16 / 2;
+        assert!(passed[0] >= half * 98 / 100, "{} of {half}", passed[0]);
+        let share = half / 30;
+        assert!(passed[1..].iter().all(|bytes| *bytes >= share * 90 / 100), "{passed:?}");
+        let all: u64 = passed.iter().sum();
+        assert!((RATE * 95 / 100..=RATE * 105 / 100).contains(&all), "{all}");
+    }
+
+    #[test]
     fn what_one_does_not_use_the_other_may() {
         let passed = passed(&[2, 100]);
         let rest = RATE - u64::from(DATAGRAM) * 200;
@@ -180,8 +238,9 @@ mod tests {
             // All of them every third second, and one in between.
             let now = Instant::from_secs(1_000 + second);
             let count = if second % 3 == 0 { 1_000 } else { 1 };
-            for share in &mut shares[..count] {
-                passed += u64::from(rate.take(now, share, (DATAGRAM, 100 * DATAGRAM)));
+            for (n, share) in shares[..count].iter_mut().enumerate() {
+                let wanted = (DATAGRAM, 100 * DATAGRAM);
+                passed += u64::from(rate.take(now, (network(n % 200), share), wanted));
             }
         }
         assert!(passed <= 30 * RATE + (RATE / BURST.0), "{passed} in thirty seconds");

@@ -3,10 +3,11 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 use core::net::{IpAddr, SocketAddr};
 
-use super::owners::OwnerHoldings;
 use super::rate::{RateShare, SharedRate};
 use super::{Config, Event, PlaceEffects, PlaceOutput};
+use crate::meet::OwnerHoldings;
 use crate::meet::door::visitor_owner;
+use crate::meet::holdings::customer;
 use crate::time::{Duration, Instant};
 use crate::wire::meet::{MeetPacket, MeetRefusal};
 
@@ -59,6 +60,8 @@ struct RelayPair {
     sides: [RelaySide; 2],
     /// A side has left: it ends then.
     left: Option<Instant>,
+    /// Of what it is given a part: the network of that side which takes part in most.
+    payer: IpAddr,
     share: RateShare,
     /// Its entry in the agenda; never later than its deadline.
     wake: Instant,
@@ -149,9 +152,11 @@ impl Relays {
         let wake = now + self.config.relay_silence;
         self.agenda.insert((wake, id));
         let (sides, share) = (pair.map(|it| RelaySide::new(now, it)), RateShare::default());
-        let pair = RelayPair { sides, left: None, share, wake };
+        let owners = [one, other].map(|at| visitor_owner(at.ip()));
+        owners.into_iter().for_each(|owner| self.owners.add(owner, id, ()));
+        let payer = customer(self.greater(owners));
+        let pair = RelayPair { sides, left: None, payer, share, wake };
         self.sides.extend([(one, (id, 0)), (other, (id, 1))]);
-        pair.owners().into_iter().for_each(|owner| self.owners.add(owner, id, ()));
         self.pairs.insert(id, pair);
     }
 
@@ -171,11 +176,15 @@ impl Relays {
         if self.pairs.len() < self.config.meetings as usize {
             return true;
         }
-        let own = owners.map(|owner| self.owners.count(owner)).into_iter().max().unwrap_or(0);
-        let crowd = self.owners.crowd(own);
+        let crowd = self.owners.crowd(self.greater(owners));
         let Some((_, id)) = crowd.and_then(|owner| self.quietest(owner)) else { return false };
         self.end(id, |_| Some(MeetRefusal::Full), fx);
         true
+    }
+
+    /// That of two owners which takes part in more meetings; the first if both are equal.
+    fn greater(&self, [one, other]: [IpAddr; 2]) -> IpAddr {
+        if self.owners.count(other) > self.owners.count(one) { other } else { one }
     }
 
     /// The meeting of an address that was silent for longest, and since when.
@@ -260,7 +269,7 @@ impl Relays {
     ) -> Option<(SocketAddr, u32)> {
         let (id, which) = self.sides.get(&from).copied()?;
         let pair = self.pairs.get_mut(&id)?;
-        let fits = self.rate.take(now, &mut pair.share, (segment, bytes));
+        let fits = self.rate.take(now, (pair.payer, &mut pair.share), (segment, bytes));
         let side = &mut pair.sides[which];
         (side.bytes, side.last, side.unanswered) = (side.bytes + u64::from(fits), now, None);
         let other = &mut pair.sides[1 - which];
