@@ -244,6 +244,13 @@ impl Endpoint {
         self.peers.name(addr)
     }
 
+    /// How many datagrams of a connection with it have come from a peer; 0 for one that is
+    /// not known. What any host may send in its name is not counted.
+    #[must_use]
+    pub fn heard(&self, peer: SocketAddr) -> u64 {
+        self.peers.get(peer).map_or(0, |peer| peer.heard)
+    }
+
     /// The smoothed round-trip time of a peer, once it was measured.
     #[must_use]
     pub fn rtt(&self, peer: SocketAddr) -> Option<Duration> {
@@ -394,7 +401,7 @@ impl Endpoint {
         let thin = (payloads as u64) < u64::from(bytes) / 4;
         let (peer, mut cx, key) = self.lend(now, at, fx);
         peer.received(bytes, now);
-        let mut counted = None;
+        let (mut counted, mut ours) = (None, false);
         for block in packet.blocks {
             if let ConnBlock::Data(Data { conn, .. }) = &block
                 && counted.replace(*conn) != Some(*conn)
@@ -402,8 +409,11 @@ impl Endpoint {
                 peer.datagram(*conn);
             }
             let conn = block.conn();
+            ours |= peer.has(conn);
             peer.block(block, thin, || token(key, addr, conn), &mut cx);
+            ours |= peer.has(conn);
         }
+        peer.heard += u64::from(ours);
         self.mark(now, at);
     }
 

@@ -2,7 +2,8 @@
 
 use crate::unicast_support;
 
-use servent_core::unicast::{Config, Event, Input, Profile};
+use servent_core::unicast::{Config, Event, Input, Profile, UnicastConnId};
+use servent_core::wire::unicast::{Close, ConnBlock, Packet};
 use unicast_support::{Fate, PROFILES, World, addr, config};
 
 const WINDOW: u64 = 10;
@@ -94,5 +95,32 @@ fn uc_13_a_reader_cut_off_for_longer_than_expiry_is_taken_back() {
         world.run_secs(30);
         assert_eq!((world.count(0, ended), world.count(1, ended)), (0, 0), "{profile:?}");
         assert!(!world.receiver(1, 0).unwrap().closing);
+    }
+}
+
+#[test]
+fn uc_13_what_is_of_no_connection_with_a_peer_is_not_heard_of_it() {
+    for profile in PROFILES {
+        let mut world = World::pair(profile);
+        world.send(0, 1, 1);
+        world.run_secs(1);
+        let heard = |world: &World| [0, 1].map(|n| world.nodes[n].endpoint.heard(addr(1 - n)));
+        let before = heard(&world);
+        assert!(before.iter().all(|count| *count > 0), "{profile:?}: {before:?}");
+        let conn = UnicastConnId(world.sender(0, 1).unwrap().conn.0 ^ 1);
+        for block in [
+            ConnBlock::Challenge { conn, token: 7 },
+            ConnBlock::Closed { conn, upto: 1 },
+            ConnBlock::Close(Close { conn, last: 0, abandoned: false }),
+        ] {
+            for n in [0, 1] {
+                world.inject(n, addr(1 - n), Packet { blocks: vec![block.clone()] });
+            }
+        }
+        assert_eq!(heard(&world), before, "{profile:?}");
+        world.send(0, 1, 2);
+        world.run_secs(1);
+        let after = heard(&world);
+        assert!(after[0] > before[0] && after[1] > before[1], "{profile:?}: {after:?}");
     }
 }

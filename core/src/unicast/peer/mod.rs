@@ -62,6 +62,8 @@ pub(super) struct UnicastPeer {
     path: PathSize,
     /// Pieces of a message from it (PA-6).
     pieces: Option<Pieces>,
+    /// How many datagrams of its connections have come.
+    pub(super) heard: u64,
     /// Where it is, if not at the address that is its name (PA-9).
     pub(super) route: Option<SocketAddr>,
     /// Where the other side of a meeting was at first.
@@ -91,6 +93,7 @@ impl UnicastPeer {
             budget: Budget::default(),
             path: PathSize::new(config),
             pieces: None,
+            heard: 0,
             route: None,
             home: None,
             stranger: None,

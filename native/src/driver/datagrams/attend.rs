@@ -200,8 +200,12 @@ impl Messaging {
 
     fn acknowledged(pipe: &Pipe, node: &Loop) {
         let (_, kept) = unacknowledged(node, pipe);
+        let count = node.endpoint().map_or(0, |it| it.heard(pipe.peer));
         let mut state = pipe.lock();
-        state.heard = tokio::time::Instant::now();
+        // What only looks as if it came from there does not hide that it is silent.
+        if count != std::mem::replace(&mut state.heard_count, count) && count > 0 {
+            state.heard = tokio::time::Instant::now();
+        }
         // Once messages are known to be undelivered, a smaller send window no
         // longer means that they were acknowledged.
         if state.numbers.is_empty() {

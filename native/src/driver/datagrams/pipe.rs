@@ -53,8 +53,10 @@ pub(crate) struct State {
     pub(crate) closing: Closing,
     /// The application has dropped the connection.
     pub(crate) left: bool,
-    /// When something has come from the peer last.
+    /// When a datagram of a connection has come from the peer last.
     pub(crate) heard: Instant,
+    /// How many had come by then.
+    pub(crate) heard_count: u64,
 }
 
 impl Default for State {
@@ -74,6 +76,7 @@ impl Default for State {
             closing: Closing::No,
             left: false,
             heard: Instant::now(),
+            heard_count: 0,
         }
     }
 }
