@@ -63,14 +63,14 @@ const fn cost(data: &Bytes) -> usize {
 }
 
 impl DetourWay {
-    /// Has those datagrams wait that fit. They are copied: a few bytes of a received
-    /// datagram keep a buffer for many.
-    fn send(&self, train: &Train) {
+    /// Has those datagrams wait that fit; their bytes. They are copied: a few bytes of a
+    /// received datagram keep a buffer for many.
+    fn send(&self, train: &Train) -> usize {
         let segment = train.segment.clamp(1, train.data.len().max(1));
         let each = segment + EACH;
         let room = OUTWARD.saturating_sub(self.waiting.load(Ordering::Acquire)) / each;
         if room == 0 || segment > LARGEST as usize {
-            return;
+            return 0;
         }
         let fits = train.data.len().min(room.saturating_mul(segment));
         let data = Bytes::copy_from_slice(&train.data[..fits]);
@@ -78,9 +78,10 @@ impl DetourWay {
             let datagram = data.slice(at..fits.min(at + segment));
             self.waiting.fetch_add(cost(&datagram), Ordering::AcqRel);
             if self.out.send(datagram).is_err() {
-                return; // It ends.
+                return 0; // It ends.
             }
         }
+        fits
     }
 
     fn is_flushed(&self) -> bool {
@@ -98,11 +99,10 @@ impl Detours {
         self.any.load(Ordering::Acquire) && self.table().ways.contains_key(&peer)
     }
 
-    /// Sends datagrams on the detour of a peer; without one they are dropped.
-    pub(super) fn send(&self, train: &Train) {
-        if let Some(way) = self.table().ways.get(&train.peer) {
-            way.send(train);
-        }
+    /// Sends datagrams on the detour of a peer, and returns how many bytes; without one
+    /// they are dropped.
+    pub(super) fn send(&self, train: &Train) -> usize {
+        self.table().ways.get(&train.peer).map_or(0, |way| way.send(train))
     }
 
     /// What has arrived since the last call, one datagram of each peer in turn: one that

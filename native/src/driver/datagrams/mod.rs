@@ -158,6 +158,8 @@ impl Messaging {
         if self.shared.detours.take(&mut trains) {
             self.shared.work.notify_one(); // The next turn takes more.
         }
+        let came: usize = trains.iter().map(|train| train.data.len()).sum();
+        self.socket.counters.bytes_in += came as u64;
         self.arrive(trains, false, node);
         for _ in 0..READS {
             if !self.read(node) {
@@ -193,7 +195,8 @@ impl Messaging {
     fn flush(&mut self) {
         self.socket.flush();
         for train in self.aside.drain(..) {
-            self.shared.detours.send(&train);
+            let sent = self.shared.detours.send(&train);
+            self.socket.counters.bytes_out += sent as u64;
         }
     }
 
@@ -276,9 +279,9 @@ impl Messaging {
                         let train = Train::new(to, segment as usize, data);
                         self.socket.counters.note_size(&train);
                         self.aside.push(train);
-                    } else {
+                    } else if !is_no_host(to.ip()) {
                         self.socket.send(to, segment, data);
-                    }
+                    } // What came by a detour that has ended is answered nowhere.
                 }
                 MessageEffect::Wanted(MessageOutput::Deliver { from, conn, messages }) => {
                     self.arrived.push((from, conn, messages));

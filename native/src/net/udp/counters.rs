@@ -7,9 +7,9 @@ use super::Train;
 /// What a socket has done since it was bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct SocketCounters {
-    /// Bytes of datagrams sent.
+    /// Bytes of datagrams sent, on a detour too.
     pub bytes_out: u64,
-    /// Bytes of datagrams received.
+    /// Bytes of datagrams received, by a detour too.
     pub bytes_in: u64,
     /// System calls that sent something.
     pub send_calls: u64,
