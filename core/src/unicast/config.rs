@@ -104,8 +104,9 @@ pub struct Config {
     pub peers_per_ip: u32,
     /// A first message alone opens no connection: it is requested once more,
     /// with a token, and nothing is remembered until the token comes back. This
-    /// costs a peer that speaks first one round trip. Listeners that strangers
-    /// can reach should use it.
+    /// costs a peer that speaks first one round trip; one that answers us shows with an
+    /// acknowledgement that it has heard us, and two that speak first at once are both
+    /// asked. Listeners that strangers can reach should use it.
     pub prove: bool,
     /// A connection of which nothing is known here, and that begins in the middle, is not
     /// taken: another process had what came before, and has ended. Its sender is told so.

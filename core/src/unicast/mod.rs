@@ -38,10 +38,10 @@
 //! message opens a window at once, unless another connection of that address is
 //! open: then it must carry the token of our request, so that no host that merely
 //! forges that source address can end the open one. With [`Config::prove`] this
-//! is required of every peer, and nothing is remembered before (`proof`). A
-//! peer that spoke first, and has shown neither a token nor an id of ours, is
-//! sent at most three times the bytes received from it; the rest waits behind a
-//! probe.
+//! is required of every peer, and nothing is remembered before (`proof`); one that
+//! answers us shows an id of ours instead, in the same datagram. A peer that spoke
+//! first, and has shown neither a token nor an id of ours, is sent at most three times
+//! the bytes received from it; the rest waits behind a probe.
 //!
 //! **Keep-alive.** Messages, acknowledgements and requests of the other side
 //! all keep a connection alive. An application that does not read for hours
@@ -401,6 +401,7 @@ impl Endpoint {
         let thin = (payloads as u64) < u64::from(bytes) / 4;
         let (peer, mut cx, key) = self.lend(now, at, fx);
         peer.received(bytes, now);
+        peer.begin(&packet.blocks);
         let (mut counted, mut ours) = (None, false);
         for block in packet.blocks {
             if let ConnBlock::Data(Data { conn, .. }) = &block

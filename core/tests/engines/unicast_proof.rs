@@ -219,3 +219,51 @@ fn a_peer_that_has_not_brought_its_token_is_told_so() {
     let unproven = |e: &Event| matches!(e, Event::Rejected { why: Rejection::Unproven, .. });
     assert_eq!(world.count(1, unproven), 1);
 }
+
+#[test]
+fn in_the_name_of_a_peer_that_was_called_only_one_speaks_that_has_heard_us() {
+    for profile in PROFILES {
+        let mut world = World::new(wary(profile), 2, 1);
+        world.send(0, 1, 1);
+        let forge = |world: &mut World, conn| {
+            let (peer, packet) = (addr(1), first(conn, None));
+            let bytes = length(&packet, &world.nodes[0].endpoint.config().seal) as u32;
+            world.input(0, Input::Packet { peer, packet, bytes });
+            world.flush(0);
+        };
+        for conn in 70..80 {
+            forge(&mut world, conn);
+        }
+        world.run_until(Duration::from_secs(5), |world| world.nodes[1].got.len() == 1);
+        forge(&mut world, 80);
+        // Long after it has said that it has the message.
+        world.run_secs(2);
+        forge(&mut world, 81);
+        assert!(world.numbers(0, 1).is_empty(), "{profile:?}");
+        world.send_all(1, 0, [5, 6]);
+        let took = world.run_until(Duration::from_secs(5), |world| world.nodes[0].got.len() == 2);
+        assert!(
+            took <= Duration::from_millis(11),
+            "{profile:?}: its answer takes one trip: {took:?}"
+        );
+        forge(&mut world, 82);
+        world.send(1, 0, 7);
+        world.run_secs(2);
+        assert_eq!(world.numbers(0, 1), [5, 6, 7], "{profile:?}");
+    }
+}
+
+#[test]
+fn a_long_answer_takes_one_trip_too() {
+    let mut world = World::new(wary(Profile::Adaptive), 2, 1);
+    world.send(0, 1, 1);
+    world.run_until(Duration::from_secs(5), |world| world.nodes[1].got.len() == 1);
+    world.run_secs(2);
+    for _ in 0..5 {
+        let (peer, payload) = (addr(0), UnicastPayload::from(vec![7; 1_000]));
+        world.input(1, Input::Send { peer, payload, order: DeliveryOrder::InOrder });
+    }
+    world.flush(1);
+    let took = world.run_until(Duration::from_secs(5), |world| !world.nodes[0].got.is_empty());
+    assert!(took <= Duration::from_millis(11), "{took:?}");
+}

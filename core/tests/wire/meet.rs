@@ -78,11 +78,14 @@ fn all() -> Vec<MeetPacket> {
 
 #[test]
 fn the_examples_of_the_document_are_what_is_written_and_read() {
+    let choice = Knock::new(MeetSide::Caller, KnockStep::Choose, 5);
+    let choice = Knock { token: 6, returned: 8, ..choice };
     let shown = [
         ("cookie", MeetPacket::Cookie { nonce: 7, cookie: 9, seen: at("203.0.113.5:40000") }),
         ("waiting", MeetPacket::Waiting { nonce: 7 }),
         ("refused", MeetPacket::Refused { nonce: 7, why: MeetRefusal::Taken }),
         ("gone", MeetPacket::Refused { nonce: 7, why: MeetRefusal::Gone }),
+        ("choice", MeetPacket::Knock(choice.signed(&KNOCK))),
     ];
     for (name, packet) in shown {
         assert_eq!(packet.encode(), example(name), "{name}");

@@ -58,6 +58,9 @@ pub(super) struct UnicastPeer {
     /// An answer to a CLOSE, or to messages of an ended connection.
     answer: Option<ConnBlock>,
     budget: Budget,
+    /// The datagram that is being handled says something about our connection, whose
+    /// number only a host knows that has received one of ours.
+    has_heard_us: bool,
     /// How large its datagrams are.
     path: PathSize,
     /// Pieces of a message from it (PA-6).
@@ -91,6 +94,7 @@ impl UnicastPeer {
             first_asked: None,
             answer: None,
             budget: Budget::default(),
+            has_heard_us: false,
             path: PathSize::new(config),
             pieces: None,
             heard: 0,
@@ -169,6 +173,17 @@ impl UnicastPeer {
     pub(super) fn received(&mut self, bytes: u32, now: Instant) {
         self.budget.heard_at = now;
         self.budget.received = self.budget.received.saturating_add(u64::from(bytes));
+    }
+
+    /// The blocks of a datagram follow.
+    pub(super) fn begin(&mut self, blocks: &[ConnBlock]) {
+        self.has_heard_us = blocks.iter().any(|block| {
+            let about = matches!(
+                block,
+                ConnBlock::Ack(_) | ConnBlock::Request(_) | ConnBlock::SizeFound { .. }
+            );
+            about && self.speaks(block.conn())
+        });
     }
 
     /// Only its send budget is left.
@@ -365,14 +380,15 @@ impl UnicastPeer {
         }
         let proven = data.token.is_some_and(|told| told == token());
         self.budget.free |= proven;
+        // Any host can forge a source address; only a peer that receives what is sent to
+        // that address may replace this connection by another, or answer in the name of a
+        // peer that we have called.
+        let suffices = proven || self.receiver.is_none() && (self.has_heard_us || !cx.config.prove);
+        if !suffices {
+            self.ask_first(conn, Rejection::Unproven, cx);
+            return false;
+        }
         if self.receiver.is_some() {
-            // Any host can forge a source address; only a peer that receives
-            // what is sent to that address may replace this connection by
-            // another.
-            if !proven {
-                self.ask_first(conn, Rejection::Unproven, cx);
-                return false;
-            }
             self.end_receiver(ConnEnding::Replaced, cx);
         }
         self.first_wanted = None;

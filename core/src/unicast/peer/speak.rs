@@ -7,6 +7,7 @@ use crate::time::Duration;
 use crate::unicast::cx::UnicastCx;
 use crate::unicast::packer::Packer;
 use crate::unicast::receiver::AckCause;
+use crate::unicast::sender::SenderEntry;
 use crate::unicast::{Config, Event, Output, UnicastConnId, UnicastLimit};
 use crate::wire::unicast::{ConnBlock, FirstMessageRequest};
 
@@ -49,7 +50,9 @@ impl UnicastPeer {
     /// Sends full datagrams without waiting for the end of the turn.
     pub(in crate::unicast) fn flush_full(&mut self, cx: &mut UnicastCx<'_>) {
         let size = self.size(cx.config);
+        let answers = cx.config.prove && self.receiver.is_some();
         while let Some(sender) = &mut self.sender
+            && !(answers && sender.begins()) // With an acknowledgement, at the end of the turn.
             && sender.unsent() >= size as u64
             && sender.may_send(cx.now)
             && self.budget.free
@@ -157,8 +160,10 @@ impl UnicastPeer {
     fn say_ack(&mut self, packer: &mut Packer, acks: &mut u32, cx: &mut UnicastCx<'_>) {
         let Some(receiver) = &mut self.receiver else { return };
         let sends = self.sender.as_ref().is_some_and(|s| s.speaks_now(cx.now));
+        // What begins our own half shows that we have heard the peer: it asks no more.
+        let begins = cx.config.prove && self.sender.as_ref().is_some_and(SenderEntry::begins);
         let speaks = receiver.must_speak(AckCause::Due, cx)
-            || (sends && receiver.must_speak(AckCause::Company, cx));
+            || (sends && (begins || receiver.must_speak(AckCause::Company, cx)));
         if speaks && *acks < cx.config.request_packets.max(1) {
             *acks += 1;
             if !receiver.speak(packer, &self.rtt, cx) && packer.used() == 0 {

@@ -24,6 +24,12 @@ impl SenderEntry {
         !self.again.is_empty()
     }
 
+    /// True when what is sent next begins the connection for a peer that does not know it.
+    pub(in crate::unicast) fn begins(&self) -> bool {
+        let unsent = self.next == self.base && !self.window.is_empty();
+        !self.known && (unsent || self.again.contains_key(&self.base))
+    }
+
     /// An empty block that begins with `seq`.
     fn block(&self, seq: u64, again: bool) -> Data {
         let first = seq == self.base && !self.known;
