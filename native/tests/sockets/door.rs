@@ -102,7 +102,7 @@ async fn what_a_stranger_sends_in_the_name_of_the_place_ends_no_way_through_its_
     let stranger = UdpSocket::bind(door).await.unwrap();
     let (blocked, mut news) = visitor(door, MeetSide::Listener).await;
     until(&mut news, |it| matches!(it, MeetAnswer::Waiting { .. })).await;
-    let choice = Knock::signed(MeetKey(3, 4), MeetSide::Caller, KnockStep::Choose, 9);
+    let choice = Knock { tag: 7, ..Knock::new(MeetSide::Caller, KnockStep::Choose, 9) };
     let waiting = MeetPacket::Waiting { nonce: 9 };
     let forged = [vec![0], MeetPacket::Knock(choice).encode(), waiting.encode()];
     for datagram in forged {
