@@ -447,6 +447,7 @@ impl Sending<'_> {
             None => (CHANGED.to_owned(), LackKind::Changed),
         };
         tracing::debug!(path = %source.path.display(), why, "a file is not sent");
+        self.latest = self.latest.filter(|(latest, _)| *latest != entry);
         let name = self.offer.entries()[entry].name.clone();
         let lacking = Lacking { name, why, kind };
         let message =
@@ -462,9 +463,7 @@ impl Sending<'_> {
             let said = tokio::select! {
                 said = self.next() => said?,
                 () = tokio::time::sleep(TELL_EVERY) => {
-                    if self.latest.is_some_and(|(entry, _)| self.pending.contains_key(&entry)) {
-                        self.tell_acknowledged(told);
-                    }
+                    self.tell_acknowledged(told);
                     continue;
                 }
             };
@@ -475,7 +474,8 @@ impl Sending<'_> {
         }
     }
 
-    /// Does something while handling the receiver's messages.
+    /// Does something while handling the receiver's messages. That may take long: what the
+    /// receiver acknowledges meanwhile is told too.
     async fn meanwhile<T>(
         &mut self,
         work: impl Future<Output = T>,
@@ -489,6 +489,7 @@ impl Sending<'_> {
                     let said = said.map_err(|silence| failure(self.talk, silence))?;
                     self.receive(said, told)?;
                 }
+                () = tokio::time::sleep(TELL_EVERY) => self.tell_acknowledged(told),
             }
         }
     }
@@ -514,6 +515,7 @@ impl Sending<'_> {
             TransferMessage::Alive => Ok(()),
             TransferMessage::Kept { entry } => {
                 let kept = self.pending.remove(&(entry as usize)).ok_or(SendFailure::Foreign)?;
+                self.latest = self.latest.filter(|(latest, _)| *latest != kept.entry);
                 told(TransferProgress::There(kept));
                 Ok(())
             }
