@@ -86,12 +86,12 @@ pub(crate) fn run(common: &Common, arguments: &MeetArgs) -> Result<(), Failure> 
         let mut before = PlaceCounters::default();
         loop {
             tokio::select! {
-                _ = every.tick() => before = report(&place, &reporter, Some(before)).await?,
+                _ = every.tick() => before = report(&place, &reporter, before).await?,
                 ended = place.servent().ended() => return ended.map_err(Failure::from),
                 () = signals.first() => break,
             }
         }
-        report(&place, &reporter, None).await?;
+        report(&place, &reporter, PlaceCounters::default()).await?;
         place.close_place().await?;
         visitors.shutdown().await;
         second.shutdown().await?;
@@ -104,10 +104,10 @@ pub(crate) fn run(common: &Common, arguments: &MeetArgs) -> Result<(), Failure> 
 async fn report(
     place: &Endpoint,
     reporter: &Reporter,
-    before: Option<PlaceCounters>,
+    before: PlaceCounters,
 ) -> Result<PlaceCounters, Failure> {
     let now = place.servent().meetings().await?.unwrap_or_default();
-    if before == Some(now) {
+    if before == now {
         return Ok(now);
     }
     let mut fact = serde_json::to_value(now).unwrap_or_default();
