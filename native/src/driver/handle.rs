@@ -540,9 +540,16 @@ impl Handle {
     /// The servent had ended with an error, or saving failed.
     pub async fn stop(&self) -> Result<(), Arc<RunError>> {
         if let Some(datagrams) = &self.shared.datagrams {
+            self.caught_up().await;
             datagrams.leave().await;
         }
         self.stop_at_once().await
+    }
+
+    /// Waits until it has done what it was told before: the socket could otherwise end
+    /// without having left a meeting, and its seat would stay taken.
+    pub(crate) async fn caught_up(&self) {
+        let _ = self.meetings().await; // Answered after all that was told before.
     }
 
     /// The same without waiting until peers have acknowledged their datagrams.

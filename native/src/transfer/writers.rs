@@ -42,10 +42,11 @@ impl Writer {
         Arc::new(Self { talk, over: watch::Sender::new(false) })
     }
 
-    /// Waits until another transfer takes over.
+    /// Waits until another transfer takes over; the sender is dead then.
     pub(super) async fn taken_over(&self) {
         // The channel's sender is part of this writer, so it is not dropped.
         let _ = self.over.subscribe().wait_for(|over| *over).await;
+        self.talk.connection.give_up();
     }
 
     /// True when its sender still acknowledges messages.
@@ -72,14 +73,22 @@ impl Writers {
     /// A transfer begins. Those whose senders are dead are ended first: their
     /// last messages may still be on the way to the disk.
     pub(super) async fn join(&self, writer: &Arc<Writer>) {
-        let others: Vec<Arc<Writer>> = {
-            let mut known = self.known();
-            known.all.retain(|other| other.strong_count() > 0);
-            let others = known.all.iter().filter_map(Weak::upgrade).collect();
-            known.all.push(Arc::downgrade(writer));
-            others
-        };
+        let others = self.all();
+        self.known().all.push(Arc::downgrade(writer));
         join_all(others.into_iter().map(end_if_dead)).await;
+    }
+
+    /// Ends the transfers whose senders are dead, which takes three seconds. True when
+    /// all have ended.
+    pub async fn end_dead(&self) -> bool {
+        join_all(self.all().into_iter().map(end_if_dead)).await.iter().all(|ended| *ended)
+    }
+
+    /// All active transfers.
+    fn all(&self) -> Vec<Arc<Writer>> {
+        let mut known = self.known();
+        known.all.retain(|other| other.strong_count() > 0);
+        known.all.iter().filter_map(Weak::upgrade).collect()
     }
 
     /// From now on this transfer writes to a partial file.

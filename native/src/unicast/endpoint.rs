@@ -173,10 +173,9 @@ impl Endpoint {
         if self.alone { self.servent.stop_at_once().await } else { Ok(()) }
     }
 
-    /// Ends its connections, once the task has done what it was told before: it could
-    /// otherwise end without having left a meeting, and its seat would stay taken.
+    /// Ends its connections, after all that it was told before.
     async fn leave(&self) {
-        let _ = self.servent.meetings().await; // Answered after all that was told before.
+        self.servent.caught_up().await;
         self.shared.leave().await;
     }
 }
@@ -298,6 +297,12 @@ impl Connection {
             self.closed().await;
         }
         self.pipe.lock().undelivered()
+    }
+
+    /// Ends our half at once: the peer is known to be gone, and what it has not acknowledged
+    /// is repeated no more.
+    pub fn give_up(&self) {
+        self.set_closing(Closing::GivenUp);
     }
 
     fn set_closing(&self, wanted: Closing) {

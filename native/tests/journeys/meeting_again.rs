@@ -97,12 +97,14 @@ fn pa_13_after_a_wrong_code_the_right_one_is_taken_through_the_same_place() {
         });
         assert_eq!(wrong.end().code(), Some(9), "a wrong code is refused");
         let turned = waiting.receiver().event("turned_away");
-        assert_eq!((&turned["from"], &turned["relayed"]), (&VIA.into(), &true.into()), "{turned}");
+        assert_eq!((&turned["place"], &turned["relayed"]), (&VIA.into(), &true.into()), "{turned}");
+        assert!(turned["from"].is_null(), "the address of the sender is not known: {turned}");
     }
     let mut right = waiting.send(&song, &[]);
     let (sending, sent) = (right.event("sending"), right.event("sent"));
-    assert_eq!((&sending["to"], &sending["relayed"]), (&VIA.into(), &true.into()), "{sending}");
-    assert_eq!((&sent["path"], &sent["peer"]), (&"relayed".into(), &VIA.into()), "{sent}");
+    assert_eq!((&sending["place"], &sending["to"]), (&VIA.into(), &().into()), "{sending}");
+    assert_eq!((&sent["path"], &sent["place"]), (&"relayed".into(), &VIA.into()), "{sent}");
+    assert!(sent["peer"].is_null(), "the address of the receiver is not known: {sent}");
     assert_eq!(right.end().code(), Some(0), "the right code is taken");
     let receiving = waiting.receiver().event("receiving");
     assert_eq!(receiving["relayed"], true, "{receiving}");

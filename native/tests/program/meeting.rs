@@ -1,6 +1,9 @@
 //! A meeting place on this machine: what `meet`, `send --via`, `receive --via` and
 //! `doctor` say.
 
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::process::{Command, Stdio};
+
 use crate::program::{Place, Running, assert_same, complains, noise};
 
 const CODE: &str = "ocean-pepper-violin-garden-moon";
@@ -68,6 +71,39 @@ fn a_servent_that_meets_no_other_is_told_why_and_what_would_help() {
         "no receiver waits with this code at the meeting place",
     );
     complains(&run(&["send", "--meet", "song.ogg"], CODE), 2, "--meet needs the setting `via`");
+}
+
+#[test]
+fn what_would_help_is_what_was_not_done_yet() {
+    let at = Place::new();
+    std::fs::write(at.path("song.ogg"), "words").unwrap();
+    let (_place, via) = meeting_place(&at, &[]);
+    let send = ["send", "--via", &via, "song.ogg"];
+    // Two who meet need a code.
+    let output = at.servent(&send).env_remove("SERVENT_CODE").output().unwrap();
+    complains(&output, 2, "there is no code");
+    assert!(!String::from_utf8_lossy(&output.stderr).contains("--open"), "{output:?}");
+    let mut waits = at.servent(&[&send[..], &["--wait=1s"]].concat());
+    let output = waits.env("SERVENT_CODE", CODE).output().unwrap();
+    complains(&output, 3, "no receiver waits with this code");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("wait longer") && !said.contains("--wait"), "{said}");
+}
+
+/// A place at which nothing has happened has nothing to say when it ends.
+#[test]
+fn a_place_without_visitors_ends_without_a_word() {
+    let at = Place::new();
+    let mut meet = at.servent(&["meet", "--listen", "127.0.0.1:0", "--json"]);
+    let mut place = meet.stdout(Stdio::piped()).spawn().unwrap();
+    let mut out = BufReader::new(place.stdout.take().unwrap());
+    let (mut first, mut rest) = (String::new(), String::new());
+    out.read_line(&mut first).unwrap();
+    let pid = place.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    out.read_to_string(&mut rest).unwrap();
+    assert!(first.contains("listening") && rest.is_empty(), "{first}{rest}");
+    assert_eq!(place.wait().unwrap().code(), Some(0));
 }
 
 /// Runs a command with a code of its own in the environment.

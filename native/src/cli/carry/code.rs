@@ -45,11 +45,12 @@ impl CodeArgs {
         of_environment()
     }
 
-    /// The code that the other side shows: given, or typed at the terminal.
+    /// The code that the other side shows: given, or typed at the terminal. `open`: the two
+    /// could do without.
     pub(crate) async fn or_asked(
         &self,
         typed: Option<&str>,
-        question: &str,
+        (question, open): (&str, bool),
     ) -> Result<Option<TransferCode>, Failure> {
         let given = self.code(typed)?;
         if self.open || given.is_some() {
@@ -60,11 +61,11 @@ impl CodeArgs {
             None => None,
         };
         let Some(answer) = answer else {
+            let without = if open { ", or say --open on both sides to do without" } else { "" };
             return Err(Failure::usage("there is no code, and no terminal on which to ask for it")
-                .next(
-                    "put what the other side shows into SERVENT_CODE or a --code-file, \
-                 or say --open on both sides to do without",
-                ));
+                .next(format!(
+                    "put what the other side shows into SERVENT_CODE or a --code-file{without}"
+                )));
         };
         read(&answer, "what was typed").map(Some)
     }

@@ -40,7 +40,17 @@ impl OtherSide {
         Self { who, at, through }
     }
 
-    /// The place that relays to it.
+    /// Its address, which is not known while a place relays to it.
+    pub(crate) fn address(&self) -> Option<SocketAddr> {
+        self.through.is_none().then_some(self.at)
+    }
+
+    /// The address of the place that relays to it.
+    pub(crate) fn place(&self) -> Option<SocketAddr> {
+        self.through.is_some().then_some(self.at)
+    }
+
+    /// The name of the place that relays to it.
     pub(crate) fn through(&self) -> Option<&str> {
         self.through.as_deref()
     }

@@ -1,6 +1,8 @@
 //! `servent receive`: receives what `servent send` sends, to files or to a
 //! pipe.
 
+mod end;
+
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,11 +20,12 @@ use servent_core::text::Shown;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
+use self::end::AwaitedSender;
 use super::code::CodeArgs;
 use super::many::{Taking, take};
 use super::offered::{NoRoom, offered, room};
 use super::other_side::{OtherSide, RelayPlace};
-use super::questions::{Counted, Questions};
+use super::questions::{Counted, One, Questions};
 use super::receive_door::{ReceiveDoor, ReceiveMeeting, door, door_of_meeting};
 use super::receive_failed::{TakeEnd, exit_of, failed};
 use super::receive_place::place;
@@ -40,7 +43,7 @@ use crate::cli::serve::reach;
 use crate::cli::start::{address, runtime};
 use crate::config::Config;
 use crate::exit::{Exit, Failure};
-use crate::progress::{Reporter, Voice, count};
+use crate::progress::{Reporter, Voice};
 use crate::signal::Signals;
 
 /// Parallel senders; others wait until one is done.
@@ -90,7 +93,8 @@ pub(crate) struct ReceiveArgs {
     /// Write this file, or files into this folder.
     #[arg(short, long, value_name = "FILE|DIR")]
     output: Option<PathBuf>,
-    /// End after one transfer, with a folder too.
+    /// End after one transfer, with a folder too. With --via its sender may be gone, or stop
+    /// it, and come again within five minutes.
     #[arg(long)]
     once: bool,
     /// Take whatever is sent without asking.
@@ -157,6 +161,7 @@ pub(crate) fn run(common: &Common, arguments: &ReceiveArgs) -> Result<(), Failur
         begun,
         questions,
         done: Arc::default(),
+        taking: Counted::default(),
         silent: Counted::default(),
         relay: None,
         verbose,
@@ -221,7 +226,7 @@ fn join(
     let runtime = runtime()?;
     let done = runtime.block_on(async {
         let question = "the code that the sender shows:";
-        let code = arguments.given.or_asked(typed.flatten(), question).await?;
+        let code = arguments.given.or_asked(typed.flatten(), (question, true)).await?;
         take(from, code.as_ref(), taking, options).await
     });
     runtime.shutdown_background(); // A write to a full pipe may never return.
@@ -244,7 +249,9 @@ struct Receiver {
     questions: Questions,
     /// Told when a sender has gone, or was turned away.
     done: Arc<Notify>,
-    /// Transfers whose sender is silent.
+    /// Transfers that have not ended.
+    taking: Counted,
+    /// Those of them whose sender is silent.
     silent: Counted,
     /// The meeting place, which may relay.
     relay: Option<RelayPlace>,
@@ -269,7 +276,8 @@ impl Receiver {
         }
         let mut meeting = self.meet(&endpoint, found);
         let (mut greeted, mut running) = (JoinSet::new(), JoinSet::new());
-        let (mut greetings, mut interrupted) = (Greetings::default(), false);
+        let (mut greetings, mut waiting) = (Greetings::default(), JoinSet::new());
+        let mut awaited = None;
         let ended = loop {
             tokio::select! {
                 Some(connection) = endpoint.accept(), if running.len() < SENDERS => {
@@ -287,29 +295,33 @@ impl Receiver {
                     if let Ok((peer, number, hello)) = ended
                         && let Some(seat) = greetings.done(number)
                     {
-                        self.begin(peer, (seat, hello), &mut running, &endpoint);
+                        match hello {
+                            Ok(transfer) if self.is_busy() => {
+                                waiting.spawn(self.clone().room_for(seat, transfer));
+                            }
+                            Ok(transfer) => {
+                                awaited = None;
+                                self.begin((seat, transfer), &mut running, &endpoint);
+                            }
+                            Err(why) => self.turned_away(peer, &why),
+                        }
                     }
+                }
+                Some(Ok(Some(begins))) = waiting.join_next() => {
+                    awaited = None;
+                    self.begin(begins, &mut running, &endpoint);
                 }
                 Some(Ok(ended)) = running.join_next() => {
-                    self.done.notify_waiters();
-                    let ended = match ended {
-                        Ok(TakeEnd::TakenOver) => continue, // By the same sender.
-                        Ok(TakeEnd::Whole) => Ok(()),
-                        Err(failure) => Err(failure),
-                    };
-                    if self.once {
+                    let ended = self.ended(ended, &mut awaited);
+                    if self.once && let Some(ended) = ended {
                         break ended;
                     }
-                    if let Err(failure) = ended {
-                        let fact = json!({ "event": "failed", "what": failure.to_string() });
-                        self.reporter.tell(&fact, &failure.to_string());
-                    }
                 }
+                failure = AwaitedSender::late(&mut awaited) => break Err(failure),
                 Some(Ok(failure)) = meeting.join_next() => break Err(failure),
                 () = signals.first() => {
                     signals.end_at_next();
-                    interrupted = true;
-                    break self.stopped(&mut running).await;
+                    break self.stopped(awaited, &mut running).await;
                 }
             }
         };
@@ -319,14 +331,7 @@ impl Receiver {
             meeting.shutdown().await;
             let _ = endpoint.end_visit().await; // It may have ended.
         }
-        // A sender that was told why may have ended already, and answers no more.
-        let soon = interrupted || ended.is_err();
-        let whole = match Arc::into_inner(endpoint) {
-            Some(endpoint) if soon => endpoint.shutdown_within(GOODBYE).await,
-            Some(endpoint) => endpoint.shutdown().await,
-            None => Ok(()), // A task that did not end still holds it, and ends with us.
-        };
-        ended.and_then(|()| Ok(whole?))
+        self.close(endpoint, ended).await
     }
 
     /// Lets senders find us, if they are to; it ends when that is not possible.
@@ -337,7 +342,7 @@ impl Receiver {
             let (open, silent) = (self.questions.open.clone(), self.silent.clone());
             // A place relays to one caller at a time.
             let busy = move |relayed: bool| {
-                agreed.count() > silent.count() || (relayed && open.count() > 0)
+                relayed && (agreed.count() > silent.count() || open.count() > 0)
             };
             let callers = CallerNews { busy, done: Arc::clone(&self.done) };
             meeting.spawn(found.listen(Arc::clone(endpoint), self.reporter, callers));
@@ -354,30 +359,19 @@ impl Receiver {
         self.reporter.tell(&listening, &sentence);
     }
 
-    /// Starts a transfer, or tells its sender why not.
+    /// Starts a transfer.
     fn begin(
         &self,
-        peer: SocketAddr,
-        (seat, hello): (SenderSeat, Result<OfferedTransfer, ReceiveError>),
+        (seat, transfer): (SenderSeat, OfferedTransfer),
         running: &mut JoinSet<Result<TakeEnd, Failure>>,
         endpoint: &Arc<Endpoint>,
     ) {
-        match hello {
-            Ok(transfer) if self.once && running.len() > self.that_give_way() => {
-                tokio::spawn(async move {
-                    transfer.refuse("it is busy with another sender; try again later").await;
-                });
-            }
-            Ok(transfer) => {
-                let alone = running.is_empty();
-                let take = self.clone().take(transfer, Arc::clone(endpoint), alone);
-                running.spawn(async move {
-                    let _seat = seat; // Until the transfer is over.
-                    take.await
-                });
-            }
-            Err(why) => self.turned_away(peer, &why),
-        }
+        let (alone, taking) = (running.is_empty(), self.taking.one());
+        let take = self.clone().take(transfer, Arc::clone(endpoint), (alone, taking));
+        running.spawn(async move {
+            let _seat = seat; // Until the transfer is over.
+            take.await
+        });
     }
 
     /// No transfer came of a connection.
@@ -386,9 +380,9 @@ impl Receiver {
         match why {
             ReceiveError::WrongCode | ReceiveError::OneCode | ReceiveError::Guesses => {
                 let (why, from) = (why.to_string(), self.sender_at(peer));
-                let relayed = from.through().is_some();
                 let fact = json!({
-                    "event": "turned_away", "from": peer, "relayed": relayed, "why": why,
+                    "event": "turned_away", "from": from.address(),
+                    "relayed": from.through().is_some(), "place": from.place(), "why": why,
                 });
                 let sentence = format!("{from} was turned away, nothing was taken: {why}");
                 self.reporter.tell(&fact, &sentence);
@@ -400,20 +394,12 @@ impl Receiver {
         }
     }
 
-    /// Transfers that another one of their sender may go on with.
-    fn that_give_way(&self) -> usize {
-        if matches!(self.place, InboxPlace::Output | InboxPlace::Device(_)) {
-            return 0; // What is there cannot be taken back.
-        }
-        self.silent.count()
-    }
-
     /// One transfer from its offer to its end.
     async fn take(
         self,
         mut transfer: OfferedTransfer,
         endpoint: Arc<Endpoint>,
-        alone: bool,
+        (alone, taking): (bool, One),
     ) -> Result<TakeEnd, Failure> {
         let (sender, entries) = (self.sender(&transfer), transfer.entries().to_vec());
         let title = title(&entries, "a stream");
@@ -425,7 +411,9 @@ impl Receiver {
             return Err(Failure::new(Exit::Failed, what));
         }
         let inbox = self.fits(inbox, &transfer, &entries, &title).await?;
-        self.agreed(&mut transfer, &entries, &title).await?;
+        if let Some(gone) = self.agreed(&mut transfer, &entries, &title).await? {
+            return Ok(gone);
+        }
         let under_way = self.questions.agreed.one();
         let sender = self.sender(&transfer); // It may have moved while the user was asked.
         let mut tally = TransferTally::new(&self.reporter, &entries, title.clone(), sender.clone());
@@ -434,8 +422,9 @@ impl Receiver {
                 "event": "receiving",
                 "name": title,
                 "files": tally.files(),
-                "from": sender.at,
+                "from": sender.address(),
                 "relayed": sender.through().is_some(),
+                "place": sender.place(),
                 "bytes": tally.bytes(),
             }),
             &format!("receiving {} from {sender}", Shown(&title)),
@@ -449,7 +438,7 @@ impl Receiver {
         };
         tally.finish();
         let sender = self.sender(&transfer);
-        drop(under_way);
+        drop((under_way, taking));
         if how.is_ok() {
             // The socket's counters describe this transfer only if no other ran
             // meanwhile.
@@ -467,11 +456,13 @@ impl Receiver {
         if how.as_ref().is_err_and(ReceiveError::is_unwanted) {
             return Ok(TakeEnd::Whole); // As any tool does whose reader has what it wants.
         }
-        if self.once && matches!(how, Err(ReceiveError::Gone(Lost::Replaced))) {
-            return Ok(TakeEnd::TakenOver);
+        let Err(why) = how else { return tally.incomplete().map_or(Ok(TakeEnd::Whole), Err) };
+        let failure = failed(&why, (&transfer, &sender), &title, tally.bytes());
+        match why {
+            ReceiveError::Gone(Lost::Replaced) => Ok(TakeEnd::TakenOver(failure)),
+            why if self.may_come_again(&why) => Ok(TakeEnd::Gone(failure)),
+            _ => Err(failure),
         }
-        how.map_err(|why| failed(&why, (&transfer, &sender), &title, tally.bytes()))?;
-        tally.incomplete().map_or(Ok(TakeEnd::Whole), Err)
     }
 
     /// The sender of a transfer, by where it is now.
@@ -503,28 +494,30 @@ impl Receiver {
         Err(Failure::new(Exit::Disk, what).next(next))
     }
 
-    /// Shows the offer and asks the user, if there is one to ask.
+    /// Shows the offer and asks the user, if there is one to ask. The end of a transfer
+    /// whose sender is gone before there is an answer.
     async fn agreed(
         &self,
         transfer: &mut OfferedTransfer,
         entries: &[OfferEntry],
         title: &str,
-    ) -> Result<(), Failure> {
-        let Some(person) = &self.person else { return Ok(()) };
+    ) -> Result<Option<TakeEnd>, Failure> {
+        let Some(person) = &self.person else { return Ok(None) };
         let sender = self.sender(transfer);
         let not = |why: &str| format!("{} from {sender} was not taken{why}", Shown(title));
         let asked = self.questions.open.one();
-        let relayed = sender.through().is_some();
-        let fact =
-            json!({ "event": "asking", "name": title, "from": sender.at, "relayed": relayed });
-        self.reporter.fact(&fact);
+        self.reporter.fact(&json!({
+            "event": "asking", "name": title, "from": sender.address(),
+            "relayed": sender.through().is_some(), "place": sender.place(),
+        }));
         let question = format!("{}take it?", offered(entries, &sender));
         let agrees = tokio::select! {
             agrees = person.agrees(&question) => agrees,
             why = transfer.waiting() => {
-                let exit = exit_of(&why);
-                let why = why.to_string();
-                return Err(Failure::new(exit, not(&format!(": {}", Shown(&why)))));
+                let what = not(&format!(": {}", Shown(&why.to_string())));
+                let failure = Failure::new(exit_of(&why), what);
+                let again = self.may_come_again(&why);
+                return if again { Ok(Some(TakeEnd::Gone(failure))) } else { Err(failure) };
             }
             () = self.questions.withdrawn() => {
                 transfer.refuse("the receiver was stopped before its user agreed").await;
@@ -535,7 +528,7 @@ impl Receiver {
         // It is answered, though the sender may not have heard it yet.
         drop(asked);
         match agrees {
-            Some(true) => Ok(()),
+            Some(true) => Ok(None),
             Some(false) => {
                 transfer.refuse("the receiver said no").await;
                 Err(Failure::new(Exit::Failed, not("")))
@@ -547,46 +540,6 @@ impl Receiver {
                     not(": the question was not answered, and nothing was written"),
                 ))
             }
-        }
-    }
-
-    /// The user stops it. A sender that waits for an answer is told that there is
-    /// none; what is under way ends with the endpoint.
-    async fn stopped(
-        &self,
-        running: &mut JoinSet<Result<TakeEnd, Failure>>,
-    ) -> Result<(), Failure> {
-        let (asked, under_way) = (self.questions.withdraw(), self.questions.agreed.count());
-        let mut unasked = Vec::new();
-        let told = async {
-            while unasked.len() < asked {
-                match running.join_next().await {
-                    Some(Ok(Err(failure))) if failure.exit == Exit::Interrupted => {
-                        unasked.push(failure)
-                    }
-                    Some(_) => {}
-                    None => return,
-                }
-            }
-        };
-        // A sender that is gone does not hear it.
-        let _ = tokio::time::timeout(GOODBYE, told).await;
-        if under_way == 0 && unasked.len() == 1 {
-            return unasked.pop().map_or(Ok(()), Err);
-        }
-        for failure in &unasked {
-            let fact = json!({ "event": "failed", "what": failure.to_string() });
-            self.reporter.tell(&fact, &failure.to_string());
-        }
-        match (under_way, asked, self.once) {
-            (0, 0, false) => Ok(()),
-            (0, 0, true) => Err(Failure::new(Exit::Interrupted, "stopped before a sender came")),
-            (0, asked, _) => Err(Failure::new(
-                Exit::Interrupted,
-                format!("stopped with {} unanswered; nothing was written", count(asked as u64, "question")),
-            )),
-            (n, ..) => Err(Failure::new(Exit::Interrupted, format!("stopped with {n} under way"))
-                .next("what had arrived of them is in the .part files; sent again, only the rest travels")),
         }
     }
 }

@@ -1,18 +1,21 @@
 //! How a transfer ended, for the receiver.
 
 use servent::transfer::{OfferedTransfer, ReceiveError};
+use servent::unicast::Lost;
 use servent_core::text::Shown;
 
 use super::other_side::OtherSide;
 use crate::exit::{Exit, Failure, error_text};
 use crate::progress::bytes;
 
-/// How a transfer ended that did not fail.
+/// How a transfer ended, unless it failed for good.
 pub(crate) enum TakeEnd {
     /// All has arrived.
     Whole,
     /// Its sender has come again, and goes on with it.
-    TakenOver,
+    TakenOver(Failure),
+    /// Its sender is gone, or stopped it, and may come again.
+    Gone(Failure),
 }
 
 /// The code of the command.
@@ -38,6 +41,7 @@ pub(crate) fn failed(
     let have = bytes(transfer.received());
     let why = match why {
         ReceiveError::Write(why) => format!("cannot write here: {}", error_text(why)),
+        ReceiveError::Gone(why @ Lost::PlaceEnds) => why.to_string(), // The sender may be there.
         why => why.to_string(),
     };
     let (title, why) = (Shown(title), Shown(&why));

@@ -1,23 +1,21 @@
 //! `servent send`: sends files or a stream to `servent receive`, over UDP.
 
+mod attempt;
+
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
 use serde_json::json;
-use servent::transfer::{
-    Offer, OfferError, SendFailure, TransferCode, TransferProgress, TransferSender, total,
-};
-use servent::unicast::{Endpoint, EndpointOptions, MeetNews, MeetingSecret};
+use servent::transfer::{Offer, OfferError, SendFailure, TransferCode, TransferSender, total};
+use servent::unicast::{Endpoint, EndpointOptions, Lost, MeetNews, MeetingSecret};
 use servent::{Clock, Rate};
 use servent_core::text::Shown;
 
 use super::code::{self, CodeArgs};
 use super::many::{Giving, give};
 use super::other_side::OtherSide;
-use super::questions::Counted;
-use super::silence::{find_again, tell_silence};
 use super::tally::{TransferTally, TransferWords};
 use super::unicast::{Travel, enlarged, title};
 use crate::cli::Common;
@@ -115,7 +113,10 @@ pub(crate) fn run(common: &Common, arguments: &SendArgs) -> Result<(), Failure> 
     let runtime = runtime()?;
     let done = runtime.block_on(async {
         let question = "the code that the receiver shows:";
-        let code = arguments.given.or_asked(arguments.code.as_deref(), question).await?;
+        let code = {
+            let open = via.is_none() && !arguments.via.lan;
+            arguments.given.or_asked(arguments.code.as_deref(), (question, open)).await?
+        };
         let mut near = None;
         let (via, code) = match (via, code) {
             (Some(via), Some(code)) => {
@@ -217,6 +218,9 @@ fn offer(files: &[PathBuf], reporter: &Reporter) -> Result<Offer, Failure> {
 const GOODBYE: Duration = Duration::from_millis(400);
 /// How long it is tried again before something else is done.
 const AGAIN_AFTER: Duration = Duration::from_secs(1);
+/// The same at a meeting place, which tells the receiver after a second that we have left:
+/// the receiver has its seat again by then.
+const AGAIN_AT_PLACE: Duration = Duration::from_millis(1_500);
 /// How long a receiver that was there may take to come again.
 const COME_AGAIN: Duration = Duration::from_secs(60);
 
@@ -288,7 +292,7 @@ impl RunningSend<'_> {
         let title = title(self.offer.entries(), "standard input");
         let clock = Clock::new();
         let (mut away_since, mut was_there) = (None, false);
-        let (mut announces, mut found) = (true, None);
+        let (mut announces, mut found, mut gone) = (true, None, None);
         loop {
             let begun = clock.now();
             let with = (found.take(), std::mem::take(&mut announces));
@@ -305,8 +309,7 @@ impl RunningSend<'_> {
                 }
                 Err(SendTrouble::Away(failure, there)) => {
                     if there {
-                        away_since = None;
-                        was_there = true;
+                        (away_since, was_there, gone) = (None, true, None);
                     }
                     failure
                 }
@@ -316,13 +319,18 @@ impl RunningSend<'_> {
             let most = if was_there { self.patience.to_come_again } else { self.patience.to_come };
             let waited = Duration::from_micros(clock.now().since(since).as_micros());
             if most.is_some_and(|most| waited >= most) {
-                return Err(trouble);
+                // Of one that was there it is known that the code is right.
+                return Err(gone.unwrap_or(trouble));
             }
             if news {
                 self.say_waiting(&trouble, most);
             }
+            if was_there {
+                gone.get_or_insert(trouble);
+            }
+            let pause = if self.via.is_some() { AGAIN_AT_PLACE } else { AGAIN_AFTER };
             tokio::select! {
-                () = tokio::time::sleep(AGAIN_AFTER) => {}
+                () = tokio::time::sleep(pause) => {}
                 () = signals.first() => return Err(stopped(&title)),
             }
         }
@@ -371,17 +379,7 @@ impl RunningSend<'_> {
         if announces {
             self.announce((title, &receiver), &tally, &endpoint);
         }
-        let outcome = tokio::select! {
-            outcome = sender.send(self.offer, self.code, |told: TransferProgress| tally.told("sent", told)) => {
-                outcome.map_err(|why| self.trouble(why, tally.bytes(), &sender))
-            }
-            () = self.follow(news) => Ok(()), // It never ends.
-            again = self.found_again(&sender) => Err(SendTrouble::Again(Box::new(again))),
-            () = signals.first() => {
-                sender.stop("stopped by the user").await;
-                Err(stopped(title).into())
-            }
-        };
+        let outcome = self.attempt((&sender, news), &mut tally, (title, signals)).await;
         tally.finish();
         if let Err(trouble) = outcome {
             if self.via.is_some() {
@@ -397,25 +395,14 @@ impl RunningSend<'_> {
             verbose: self.verbose,
         };
         tally.result(words, Some(&endpoint.counters()));
-        if self.via.is_some() {
+        let ended = if self.via.is_some() {
             endpoint.end_visit().await.map_err(Failure::from)?;
-        }
-        endpoint.shutdown().await.map_err(Failure::from)?;
-        tally.incomplete().map_or(Ok(()), |failure| Err(failure.into()))
-    }
-
-    /// Says when the receiver is silent, and seeks it at its meeting place, if it has one
-    /// and what is sent can be read again.
-    async fn found_again(&self, sender: &TransferSender) -> ReachedReceiver {
-        let (other, silence) = (|| self.receiver(sender.peer()), sender.silence());
-        let Some(via) = self.via.as_ref().filter(|_| self.repeatable()) else {
-            match tell_silence((silence, &Counted::default()), other, self.reporter).await {}
+            endpoint.shutdown_within(AGAIN_AFTER).await // The receiver may have ended.
+        } else {
+            endpoint.shutdown().await
         };
-        // The port that the user named is in use.
-        let bind = async || bind_any(None, self.options_via()).await;
-        let (endpoint, found) = find_again((via, silence), bind, other, self.reporter).await;
-        let FoundPeer { peer, at, news, .. } = found;
-        ReachedReceiver { endpoint, peer, at, news: Some(news) }
+        ended.map_err(Failure::from)?;
+        tally.incomplete().map_or(Ok(()), |failure| Err(failure.into()))
     }
 
     /// Options of a socket for a receiver that is found at a meeting place.
@@ -489,8 +476,9 @@ impl RunningSend<'_> {
             "event": "sending",
             "name": title,
             "files": tally.files(),
-            "to": receiver.at,
+            "to": receiver.address(),
             "relayed": receiver.through().is_some(),
+            "place": receiver.place(),
             "from": at.local_addr(),
             "bytes": tally.bytes(),
         });
@@ -547,6 +535,10 @@ fn failed(
         SendFailure::Closed => {
             Failure::new(Exit::Network, format!("no receiver listens at UDP {}", receiver.at))
                 .next("start `servent receive` there, or name the port it listens on")
+        }
+        SendFailure::Gone { why: why @ Lost::PlaceEnds } => {
+            let what = format!("{why}; about {there}{of} had reached the receiver");
+            Failure::new(Exit::Network, what).next("send it again: only what is missing travels")
         }
         SendFailure::Gone { why } => {
             let what =

@@ -15,7 +15,7 @@ use crate::exit::Failure;
 use crate::progress::Reporter;
 
 /// Nothing came for so long: the other side, or the path, is not there.
-const SILENT: Duration = Duration::from_secs(7);
+pub(crate) const SILENT: Duration = Duration::from_secs(7);
 /// The pause before the other side is sought again.
 const SEEK_AGAIN: Duration = Duration::from_secs(1);
 /// How long it may take to leave the place.
@@ -23,8 +23,8 @@ const LEAVING: Duration = Duration::from_millis(200);
 
 fn say_silent(other: &OtherSide, reporter: &Reporter) {
     let fact = json!({
-        "event": "silent", "peer": other.at, "relayed": other.through().is_some(),
-        "seconds": SILENT.as_secs(),
+        "event": "silent", "peer": other.address(), "relayed": other.through().is_some(),
+        "place": other.place(), "seconds": SILENT.as_secs(),
     });
     let (other, seconds) = (other.in_full(), SILENT.as_secs());
     reporter.tell(&fact, &format!("no word from {other} for {seconds} s; waiting for it"));
@@ -32,7 +32,8 @@ fn say_silent(other: &OtherSide, reporter: &Reporter) {
 
 fn say_heard(other: &OtherSide, reporter: &Reporter) {
     let relayed = other.through().is_some();
-    let fact = json!({ "event": "heard", "peer": other.at, "relayed": relayed });
+    let (peer, place) = (other.address(), other.place());
+    let fact = json!({ "event": "heard", "peer": peer, "relayed": relayed, "place": place });
     reporter.tell(&fact, &format!("{} is there again", other.in_full()));
 }
 
@@ -54,28 +55,33 @@ pub(crate) async fn tell_silence(
 }
 
 /// Seeks a receiver that is silent at its meeting place: one that was started again is
-/// found there. The connection goes on meanwhile, and the search ends when the receiver
-/// is heard on it.
+/// found there, from the endpoint in `seat`. The connection goes on meanwhile, and the
+/// search ends when the receiver is heard on it.
 pub(crate) async fn find_again(
     (via, silence): (&ViaPlace, PeerSilence),
     bind: impl AsyncFn() -> Result<Endpoint, Failure>,
     other: impl Fn() -> OtherSide,
-    reporter: &Reporter,
+    (seat, reporter): (&mut Option<Endpoint>, &Reporter),
 ) -> (Endpoint, FoundPeer) {
     loop {
         silence.reaches(SILENT).await;
         say_silent(&other(), reporter);
-        let mut seat = None;
         let found = tokio::select! {
-            found = seek(via, &bind, &mut seat, reporter) => Some(found),
+            found = seek(via, &bind, seat, reporter) => Some(found),
             () = silence.ends(SILENT) => None,
         };
-        match (found, seat) {
+        match (found, seat.take()) {
             (Some(found), Some(endpoint)) => return (endpoint, found),
-            (_, Some(endpoint)) => leave(endpoint, LEAVING).await,
-            (_, None) => {}
+            (_, unused) => leave_seat(unused).await,
         }
         say_heard(&other(), reporter);
+    }
+}
+
+/// Leaves a seat that is not needed, if there is one.
+pub(crate) async fn leave_seat(seat: Option<Endpoint>) {
+    if let Some(endpoint) = seat {
+        leave(endpoint, LEAVING).await;
     }
 }
 
@@ -91,9 +97,7 @@ async fn seek(
             if let Ok(found) = via.call(endpoint, None, reporter).await {
                 return found;
             }
-            if let Some(endpoint) = seat.take() {
-                leave(endpoint, LEAVING).await;
-            }
+            leave_seat(seat.take()).await;
         }
         sleep(SEEK_AGAIN).await;
     }

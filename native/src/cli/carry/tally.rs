@@ -116,7 +116,7 @@ impl<'a> TransferTally<'a> {
     }
 
     fn lacks(&mut self, it: Lacking) {
-        self.reporter.fact(&lacking_fact(&it, Some(self.other.at)));
+        self.reporter.fact(&lacking_fact(&it, self.other.address()));
         self.lacking.push(it);
     }
 
@@ -132,7 +132,7 @@ impl<'a> TransferTally<'a> {
         let fact = json!({
             "event": event,
             "name": name,
-            "peer": self.other.at,
+            "peer": self.other.address(),
             "bytes": it.length,
             "carried": it.carried,
             "blake3": sum,
@@ -176,7 +176,8 @@ impl<'a> TransferTally<'a> {
             "event": event,
             "name": name,
             "files": done,
-            "peer": words.other.at,
+            "peer": words.other.address(),
+            "place": words.other.place(),
             "bytes": length,
             "carried": carried,
             "blake3": sum,

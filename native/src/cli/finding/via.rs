@@ -1,9 +1,12 @@
 //! Finding the other side through a meeting place, for two who cannot reach each
 //! other (`--via`).
 
+mod listen;
+
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use clap::Args;
@@ -14,9 +17,9 @@ use servent::unicast::{Endpoint, EndpointOptions, MEET_PORT, MeetNews, MeetingSe
 use servent::{resolve_host, without_brackets};
 use servent_core::meet::{self, MeetFailure, MeetRefusal, MeetSide, NatMapping, is_meeting_peer};
 use servent_core::node::MeetAnswer;
-use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, sleep_until};
 
+pub(crate) use self::listen::CallerNews;
 use super::dial::check_host;
 use super::map_port::VisitPort;
 use super::no_path::no_path;
@@ -27,17 +30,12 @@ use crate::exit::{Exit, Failure, error_text};
 use crate::progress::Reporter;
 
 /// How long the other side may take to come that is not there yet, unless asked to wait
-/// longer.
-const ABSENT: Duration = Duration::from_secs(4);
-/// How long after a meeting its news still comes: all knocks, and a little more.
-const NEWS: Duration = Duration::from_secs(6);
+/// longer: a receiver whose sender has died comes when it has noticed that.
+const ABSENT: Duration = Duration::from_secs(10);
+/// The same for one to which several callers come in turn.
+const ABSENT_IN_TURN: Duration = Duration::from_secs(4);
 /// The pause before a listener looks for its place again that was refused.
 const AGAIN_AFTER: Duration = Duration::from_secs(2);
-/// How long a listener that is met directly answers the repeated choices of the caller.
-const CHOICES: Duration = Duration::from_secs(1);
-/// How often a listener looks whether a transfer is still under way.
-const LOOK_AGAIN: Duration = Duration::from_millis(250);
-
 /// How often it is looked whether the endpoint has noted where a peer is, and how soon.
 const NOTED: (u32, Duration) = (100, Duration::from_millis(2));
 
@@ -107,6 +105,8 @@ pub(crate) struct ViaPlace {
     in_turn: bool,
     /// What the router forwards to the socket that visits it.
     port: VisitPort,
+    /// It was said that the other side is not there.
+    said_absent: Arc<AtomicBool>,
 }
 
 /// The other side, found.
@@ -120,14 +120,6 @@ pub(crate) struct FoundPeer {
     pub(crate) news: MeetNews,
 }
 
-/// What a listener knows of the callers that have come.
-pub(crate) struct CallerNews<F> {
-    /// Says whether a transfer is under way, or may soon be of one that is relayed.
-    pub(crate) busy: F,
-    /// Told when one has gone, or was turned away.
-    pub(crate) done: Arc<Notify>,
-}
-
 /// What a visit is waiting for.
 enum MeetStep {
     /// The place has given us our seat, and the other side is not there.
@@ -139,6 +131,17 @@ enum MeetStep {
         relayed: bool,
     },
     Failed(MeetFailure),
+}
+
+/// What becomes of a path that leads through a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PathFound {
+    /// There is a direct one.
+    Direct,
+    /// There is no other.
+    Relayed,
+    /// The other side has left, or the place ends.
+    Left,
 }
 
 /// The part of a code that is for the meeting, and the one for the transfer.
@@ -217,7 +220,7 @@ impl ViaPlace {
     pub(crate) async fn find(name: &str, secret: MeetingSecret) -> Result<Self, Failure> {
         let at = addresses(name).await?;
         let (name, in_turn, port) = (name.to_owned(), false, VisitPort::default());
-        Ok(Self { name, at, secret, in_turn, port })
+        Ok(Self { name, at, secret, in_turn, port, said_absent: Arc::default() })
     }
 
     /// The same for a listener to which several callers come.
@@ -249,7 +252,8 @@ impl ViaPlace {
         reporter: &Reporter,
     ) -> Result<FoundPeer, Failure> {
         let mut news = self.visit(endpoint, MeetSide::Caller, reporter).await?;
-        let patience = patience.map(|patience| patience.max(ABSENT));
+        let waited = patience.is_some_and(|patience| !patience.is_zero());
+        let patience = patience.map(|patience| if waited { patience } else { ABSENT });
         let until = patience.map(|patience| Instant::now() + patience);
         let mut absent_at = None;
         loop {
@@ -261,21 +265,19 @@ impl ViaPlace {
             };
             let step = tokio::select! {
                 step = self.step(endpoint, &mut news, reporter) => step,
-                () = late => return Err(self.absent()),
+                () = late => return Err(self.absent(waited)),
             };
             match step {
                 None => return Err(Failure::new(Exit::Failed, "the endpoint has ended")),
                 Some(MeetStep::Waits) => {
                     // When the seats are free, its listener takes its own at once.
-                    let soon = || Instant::now() + ABSENT;
+                    let soon = || Instant::now() + ABSENT_IN_TURN;
                     absent_at =
                         absent_at.or_else(|| if self.in_turn { Some(soon()) } else { until });
-                    let (listener, place) = (self.listener(), &self.name);
-                    let why = format!("the {listener} is not there yet");
-                    let fact = json!({ "event": "waiting", "why": why });
-                    reporter.tell(&fact, &format!("waiting for the {listener} at {place}"));
+                    self.say_absent(reporter);
                 }
                 Some(MeetStep::Met { peer, at, relayed }) => {
+                    self.said_absent.store(false, Ordering::Relaxed);
                     return Ok(FoundPeer { peer, at, relayed, news });
                 }
                 Some(MeetStep::Failed(why)) if self.is_taken(why, until) => {
@@ -288,40 +290,14 @@ impl ViaPlace {
         }
     }
 
-    /// Lets callers find us, one after the other, as long as it is polled. Ends when
-    /// the place does not answer at first, or refuses. Once the caller is done with us the
-    /// next one may come at once.
-    pub(crate) async fn listen(
-        self,
-        endpoint: Arc<Endpoint>,
-        reporter: Reporter,
-        callers: CallerNews<impl Fn(bool) -> bool>,
-    ) -> Failure {
-        let mut began = false;
-        loop {
-            let mut news = match self.visit(&endpoint, MeetSide::Listener, &reporter).await {
-                Ok(news) => news,
-                Err(failure) => return failure,
-            };
-            let heard = self.heard(&endpoint, &mut news, &reporter, &mut began).await;
-            let relayed = heard == Ok(true);
-            match heard {
-                Ok(relayed) => tokio::select! {
-                    () = self.follow(relayed, &mut news, &reporter) => {}
-                    () = callers.done.notified() => {}
-                },
-                Err(why) if !began => return self.failed(why),
-                Err(why) => {
-                    let failure = self.failed(why);
-                    let fact = json!({ "event": "unmet", "why": failure.what });
-                    reporter.tell(&fact, &failure.to_string());
-                    sleep(AGAIN_AFTER).await;
-                }
-            }
-            while (callers.busy)(relayed) {
-                sleep(LOOK_AGAIN).await;
-            }
+    /// Says that the other side is not there, once until it was.
+    fn say_absent(&self, reporter: &Reporter) {
+        if self.said_absent.swap(true, Ordering::Relaxed) {
+            return;
         }
+        let (listener, place) = (self.listener(), &self.name);
+        let fact = json!({ "event": "waiting", "why": format!("the {listener} is not there yet") });
+        reporter.tell(&fact, &format!("waiting for the {listener} at {place}"));
     }
 
     /// True when another caller has its turn, and there is time left for ours.
@@ -345,45 +321,6 @@ impl ViaPlace {
                     return Ok(FoundPeer { peer, at, relayed, news });
                 }
                 Some(MeetStep::Failed(why)) => return Err(self.failed(why)),
-            }
-        }
-    }
-
-    /// Waits for the end of the news about a caller that was met.
-    async fn follow(&self, relayed: bool, news: &mut MeetNews, reporter: &Reporter) {
-        let most = if relayed { NEWS } else { CHOICES };
-        tokio::select! {
-            () = self.tell_moves(news, reporter) => {
-                sleep(CHOICES).await;
-            }
-            () = sleep(most) => {}
-        }
-    }
-
-    /// Waits for a caller; whether it is relayed.
-    async fn heard(
-        &self,
-        endpoint: &Endpoint,
-        news: &mut MeetNews,
-        reporter: &Reporter,
-        began: &mut bool,
-    ) -> Result<bool, MeetFailure> {
-        loop {
-            match self.step(endpoint, news, reporter).await {
-                Some(MeetStep::Waits) => {
-                    if !*began {
-                        let place = &self.name;
-                        let fact = json!({ "event": "at_place", "place": place });
-                        reporter.tell(&fact, &format!("waiting at the meeting place {place}"));
-                    }
-                    *began = true;
-                }
-                Some(MeetStep::Met { relayed, .. }) => {
-                    *began = true;
-                    return Ok(relayed);
-                }
-                Some(MeetStep::Failed(why)) => return Err(why),
-                None => std::future::pending().await, // The endpoint's end is told elsewhere.
             }
         }
     }
@@ -421,8 +358,10 @@ impl ViaPlace {
         reporter: &Reporter,
     ) {
         let kind = if relayed { "relayed" } else { "direct" };
+        let (peer, place) = if relayed { (None, Some(at)) } else { (Some(at), None) };
         let fact = json!({
-            "event": "path", "path": kind, "peer": at, "ours": ours, "theirs": theirs,
+            "event": "path", "path": kind, "peer": peer, "relayed": relayed, "place": place,
+            "ours": ours, "theirs": theirs,
         });
         let how = if relayed { "through the meeting place at first" } else { "direct" };
         let (ours, theirs) = (router(ours), router(theirs));
@@ -431,19 +370,27 @@ impl ViaPlace {
 
     /// Tells when a relayed connection becomes a direct one, or that it stays relayed;
     /// there is nothing more to tell then.
-    pub(crate) async fn tell_moves(&self, news: &mut MeetNews, reporter: &Reporter) {
+    pub(crate) async fn tell_moves(&self, news: &mut MeetNews, reporter: &Reporter) -> PathFound {
         loop {
             match news.next().await {
                 Some(MeetAnswer::Moved { to, .. }) => {
-                    let fact = json!({ "event": "path", "path": "direct", "peer": to });
-                    return reporter.tell(&fact, &format!("direct from now on, to {to}"));
+                    let fact = json!({
+                        "event": "path", "path": "direct", "peer": to, "relayed": false,
+                        "place": null,
+                    });
+                    reporter.tell(&fact, &format!("direct from now on, to {to}"));
+                    return PathFound::Direct;
                 }
                 Some(MeetAnswer::Failed { why, relayed: true }) => {
                     let what = unmet("", why).what;
-                    let fact = json!({ "event": "path", "path": "relayed", "why": what });
-                    let sentence = format!("it stays with the meeting place: {what}");
-                    return reporter.tell(&fact, &sentence);
+                    let fact = json!({
+                        "event": "path", "path": "relayed", "peer": null, "relayed": true,
+                        "place": self.at.first(), "why": what,
+                    });
+                    reporter.tell(&fact, &format!("it stays with the meeting place: {what}"));
+                    return PathFound::Relayed;
                 }
+                Some(MeetAnswer::Left { .. }) => return PathFound::Left,
                 Some(_) => {}
                 None => std::future::pending().await,
             }
@@ -466,17 +413,21 @@ impl ViaPlace {
     }
 
     /// The place cannot tell a wrong code from a listener that has not come.
-    fn absent(&self) -> Failure {
+    fn absent(&self, waited: bool) -> Failure {
         let (listener, name) = (self.listener(), &self.name);
         let what = format!(
             "no {listener} waits with this code at the meeting place {name}: \
              the code is wrong, the {listener} has not come there, or it is of another version"
         );
-        Failure::new(Exit::Network, what).next(match self.in_turn {
-            true => "compare the link with what `servent share --meet` prints when it starts",
-            false => {
+        Failure::new(Exit::Network, what).next(match (self.in_turn, waited) {
+            (true, _) => "compare the link with what `servent share --meet` prints when it starts",
+            (false, false) => {
                 "compare the code with the one that the receiver shows; if it is right, start \
                  `servent receive --via` with the same place there, or wait for it: --wait"
+            }
+            (false, true) => {
+                "compare the code with the one that the receiver shows; if it is right, start \
+                 `servent receive --via` with the same place there, or wait longer for it"
             }
         })
     }

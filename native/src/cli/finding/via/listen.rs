@@ -1,0 +1,137 @@
+//! Waiting at a place for those that come: `receive --via`, and a servent with a link.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+use servent::unicast::{Endpoint, MeetNews};
+use servent_core::meet::{MeetFailure, MeetSide};
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep};
+
+use super::{AGAIN_AFTER, MeetStep, PathFound, ViaPlace};
+use crate::exit::Failure;
+use crate::progress::Reporter;
+
+/// How long after a meeting its news still comes: all knocks, and a little more.
+const NEWS: Duration = Duration::from_secs(6);
+/// How long a listener that is met directly answers the repeated choices of the caller.
+const CHOICES: Duration = Duration::from_secs(1);
+/// When the seat of a caller that was met is forgotten, and a little more: a listener that
+/// comes again before meets it once more.
+const FORGOTTEN: Duration = Duration::from_secs(7);
+/// How often a listener looks whether a transfer is still under way.
+const LOOK_AGAIN: Duration = Duration::from_millis(250);
+
+/// What a listener knows of the callers that have come.
+pub(crate) struct CallerNews<F> {
+    /// Says whether a transfer is under way, or may soon be, if one would be in the way of
+    /// the next: one that is relayed, or has just begun.
+    pub(crate) busy: F,
+    /// Told when one has gone, or was turned away.
+    pub(crate) done: Arc<Notify>,
+}
+
+/// What was said of the place.
+#[derive(Default)]
+struct SaidOfPlace {
+    /// It has answered once.
+    began: bool,
+    /// We wait there, as far as was said.
+    waits: bool,
+    /// Why we do not.
+    unmet: Option<MeetFailure>,
+}
+
+impl ViaPlace {
+    /// Lets callers find us, one after the other, as long as it is polled. Ends when
+    /// the place does not answer at first, or refuses. Once the caller is done with us the
+    /// next one may come at once.
+    pub(crate) async fn listen(
+        self,
+        endpoint: Arc<Endpoint>,
+        reporter: Reporter,
+        callers: CallerNews<impl Fn(bool) -> bool>,
+    ) -> Failure {
+        let mut said = SaidOfPlace::default();
+        loop {
+            let mut news = match self.visit(&endpoint, MeetSide::Listener, &reporter).await {
+                Ok(news) => news,
+                Err(failure) => return failure,
+            };
+            let (mut relayed, mut free) = (false, Instant::now());
+            match self.heard(&endpoint, &mut news, &reporter, &mut said).await {
+                Ok(through) => {
+                    free = Instant::now() + FORGOTTEN;
+                    relayed = through;
+                    tokio::select! {
+                        stays = self.follow(through, &mut news, &reporter) => relayed = stays,
+                        // It leaves the place in this moment.
+                        () = callers.done.notified() => sleep(LOOK_AGAIN).await,
+                    }
+                }
+                Err(why) if !said.began => return self.failed(why),
+                Err(why) => {
+                    self.say_unmet(why, &mut said, &reporter);
+                    sleep(AGAIN_AFTER).await;
+                }
+            }
+            while (callers.busy)(relayed || Instant::now() < free) {
+                sleep(LOOK_AGAIN).await;
+            }
+        }
+    }
+
+    /// Says why we do not meet, unless that was said last.
+    fn say_unmet(&self, why: MeetFailure, said: &mut SaidOfPlace, reporter: &Reporter) {
+        said.waits = false;
+        if said.unmet.replace(why) != Some(why) {
+            let failure = self.failed(why);
+            let fact = json!({ "event": "unmet", "why": failure.what });
+            reporter.tell(&fact, &failure.to_string());
+        }
+    }
+
+    /// Waits for the end of the news about a caller that was met; whether it is relayed by
+    /// then.
+    async fn follow(&self, relayed: bool, news: &mut MeetNews, reporter: &Reporter) -> bool {
+        let most = if relayed { NEWS } else { CHOICES };
+        tokio::select! {
+            found = self.tell_moves(news, reporter) => {
+                if found != PathFound::Left {
+                    sleep(CHOICES).await;
+                }
+                found == PathFound::Relayed
+            }
+            () = sleep(most) => relayed,
+        }
+    }
+
+    /// Waits for a caller; whether it is relayed.
+    async fn heard(
+        &self,
+        endpoint: &Endpoint,
+        news: &mut MeetNews,
+        reporter: &Reporter,
+        said: &mut SaidOfPlace,
+    ) -> Result<bool, MeetFailure> {
+        loop {
+            match self.step(endpoint, news, reporter).await {
+                Some(MeetStep::Waits) => {
+                    if !said.waits {
+                        let place = &self.name;
+                        let fact = json!({ "event": "at_place", "place": place });
+                        reporter.tell(&fact, &format!("waiting at the meeting place {place}"));
+                    }
+                    *said = SaidOfPlace { began: true, waits: true, unmet: None };
+                }
+                Some(MeetStep::Met { relayed, .. }) => {
+                    *said = SaidOfPlace { began: true, waits: true, unmet: None };
+                    return Ok(relayed);
+                }
+                Some(MeetStep::Failed(why)) => return Err(why),
+                None => std::future::pending().await, // The endpoint's end is told elsewhere.
+            }
+        }
+    }
+}
