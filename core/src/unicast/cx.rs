@@ -12,6 +12,9 @@ use crate::time::Instant;
 pub(super) struct UnicastCx<'a> {
     pub(super) now: Instant,
     pub(super) peer: SocketAddr,
+    /// The datagram that is being handled says something about our connection, whose
+    /// number only a host knows that has received one of ours.
+    pub(super) has_heard_us: bool,
     pub(super) config: &'a Config,
     pub(super) counters: &'a mut UnicastCounters,
     pub(super) tombstones: &'a mut Tombstones,

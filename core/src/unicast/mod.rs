@@ -248,7 +248,7 @@ impl Endpoint {
     /// not known. What any host may send in its name is not counted.
     #[must_use]
     pub fn heard(&self, peer: SocketAddr) -> u64 {
-        self.peers.get(peer).map_or(0, |peer| peer.heard)
+        self.peers.get(peer).map_or(0, |peer| peer.heard.0)
     }
 
     /// The smoothed round-trip time of a peer, once it was measured.
@@ -313,6 +313,7 @@ impl Endpoint {
         let cx = UnicastCx {
             now,
             peer: addr,
+            has_heard_us: false,
             config: &self.config,
             counters: &mut self.counters,
             tombstones: &mut self.tombstones,
@@ -401,7 +402,7 @@ impl Endpoint {
         let thin = (payloads as u64) < u64::from(bytes) / 4;
         let (peer, mut cx, key) = self.lend(now, at, fx);
         peer.received(bytes, now);
-        peer.begin(&packet.blocks);
+        cx.has_heard_us = packet.blocks.iter().any(|block| peer.is_about_ours(block));
         let (mut counted, mut ours) = (None, false);
         for block in packet.blocks {
             if let ConnBlock::Data(Data { conn, .. }) = &block
@@ -414,7 +415,7 @@ impl Endpoint {
             peer.block(block, thin, || token(key, addr, conn), &mut cx);
             ours |= peer.has(conn);
         }
-        peer.heard += u64::from(ours);
+        peer.heard.0 += u64::from(ours);
         self.mark(now, at);
     }
 

@@ -10,6 +10,7 @@ use core::net::{IpAddr, SocketAddr};
 
 use self::size::PathSize;
 use self::slices::Pieces;
+use super::counters::HeardDatagrams;
 use super::cx::UnicastCx;
 use super::receiver::Receiver;
 use super::rtt::Rtt;
@@ -58,15 +59,11 @@ pub(super) struct UnicastPeer {
     /// An answer to a CLOSE, or to messages of an ended connection.
     answer: Option<ConnBlock>,
     budget: Budget,
-    /// The datagram that is being handled says something about our connection, whose
-    /// number only a host knows that has received one of ours.
-    has_heard_us: bool,
     /// How large its datagrams are.
     path: PathSize,
     /// Pieces of a message from it (PA-6).
     pieces: Option<Pieces>,
-    /// How many datagrams of its connections have come.
-    pub(super) heard: u64,
+    pub(super) heard: HeardDatagrams,
     /// Where it is, if not at the address that is its name (PA-9).
     pub(super) route: Option<SocketAddr>,
     /// Where the other side of a meeting was at first.
@@ -94,10 +91,9 @@ impl UnicastPeer {
             first_asked: None,
             answer: None,
             budget: Budget::default(),
-            has_heard_us: false,
             path: PathSize::new(config),
             pieces: None,
-            heard: 0,
+            heard: HeardDatagrams::default(),
             route: None,
             home: None,
             stranger: None,
@@ -175,15 +171,13 @@ impl UnicastPeer {
         self.budget.received = self.budget.received.saturating_add(u64::from(bytes));
     }
 
-    /// The blocks of a datagram follow.
-    pub(super) fn begin(&mut self, blocks: &[ConnBlock]) {
-        self.has_heard_us = blocks.iter().any(|block| {
-            let about = matches!(
-                block,
-                ConnBlock::Ack(_) | ConnBlock::Request(_) | ConnBlock::SizeFound { .. }
-            );
-            about && self.speaks(block.conn())
-        });
+    /// True for what only a host says that has received something of our connection.
+    pub(super) fn is_about_ours(&self, block: &ConnBlock) -> bool {
+        let about = matches!(
+            block,
+            ConnBlock::Ack(_) | ConnBlock::Request(_) | ConnBlock::SizeFound { .. }
+        );
+        about && self.speaks(block.conn())
     }
 
     /// Only its send budget is left.
@@ -383,7 +377,7 @@ impl UnicastPeer {
         // Any host can forge a source address; only a peer that receives what is sent to
         // that address may replace this connection by another, or answer in the name of a
         // peer that we have called.
-        let suffices = proven || self.receiver.is_none() && (self.has_heard_us || !cx.config.prove);
+        let suffices = proven || self.receiver.is_none() && (cx.has_heard_us || !cx.config.prove);
         if !suffices {
             self.ask_first(conn, Rejection::Unproven, cx);
             return false;
