@@ -27,6 +27,10 @@ const CHOOSING: Duration = Duration::from_secs(6);
 /// Datagrams of all sockets that may wait.
 const HEARD: usize = 1_024;
 
+/// A path that was chosen leads by another socket only after it was silent for so long: any
+/// host may send in the name of the peer.
+const QUIET: Duration = Duration::from_millis(500);
+
 /// A datagram, and at which socket it was heard.
 type SpreadDatagram = (usize, Bytes);
 
@@ -74,37 +78,59 @@ async fn carry(shared: &Arc<SharedEndpoint>, to: SocketAddr, sockets: Vec<Arc<Ud
             Some((socket, listening.spawn(listens)))
         })
         .collect();
-    let Ok(Some((mut last, first))) = timeout(GUESSING, heard.recv()).await else { return };
+    let Ok(Some((last, first))) = timeout(GUESSING, heard.recv()).await else { return };
     let Some(detour) = Detour::open(shared, to) else { return };
     let (entry, mut way_out) = detour.split();
-    let mut settled = is_of_chosen_path(&first);
+    let mut path = SocketInUse::new(Instant::now(), last, is_of_chosen_path(&first));
     entry.deliver(&first).await;
     let chosen = Instant::now() + CHOOSING;
     loop {
         tokio::select! {
             came = timeout(SILENCE, heard.recv()) => {
                 let Ok(Some((at, data))) = came else { return };
-                let settles = is_of_chosen_path(&data);
-                if settles || !settled {
-                    (last, settled) = (at, settles);
-                }
+                path.heard(Instant::now(), at, is_of_chosen_path(&data));
                 entry.deliver(&data).await;
             }
             data = way_out.next() => {
                 let Some(data) = data else { return };
-                if let Some((socket, _)) = each.get(last).and_then(Option::as_ref) {
+                if let Some((socket, _)) = each.get(path.socket).and_then(Option::as_ref) {
                     let _ = socket.send_to(&data, to).await; // As if it were lost.
                 }
                 entry.emptied();
             }
             () = sleep_until(chosen), if each.iter().flatten().nth(1).is_some() => {
-                for (at, one) in each.iter_mut().enumerate().filter(|(at, _)| *at != last) {
+                for (at, one) in each.iter_mut().enumerate().filter(|(at, _)| *at != path.socket) {
                     if let Some((_, listens)) = one.take() {
                         tracing::trace!(at, "a socket that was not hit");
                         listens.abort();
                     }
                 }
             }
+        }
+    }
+}
+
+/// The socket by which the peer is sent what is for it.
+#[derive(Debug)]
+struct SocketInUse {
+    socket: usize,
+    /// It is that of a chosen path.
+    settled: bool,
+    /// When the peer was heard at it last.
+    heard: Instant,
+}
+
+impl SocketInUse {
+    const fn new(now: Instant, socket: usize, settled: bool) -> Self {
+        Self { socket, settled, heard: now }
+    }
+
+    /// The peer was heard at a socket, with what is sent only on a chosen path or not.
+    fn heard(&mut self, now: Instant, socket: usize, settles: bool) {
+        if socket == self.socket {
+            (self.settled, self.heard) = (self.settled || settles, now);
+        } else if !self.settled || settles && now >= self.heard + QUIET {
+            *self = Self::new(now, socket, settles);
         }
     }
 }
@@ -128,5 +154,30 @@ async fn listen(
             // For example an ICMP error about the knock.
             Err(why) => tracing::debug!(%why, "a socket of many"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_forged_datagram_does_not_move_a_path_in_use() {
+        let start = Instant::now();
+        let at = |ms| start + Duration::from_millis(ms);
+        let mut path = SocketInUse::new(start, 3, false);
+        path.heard(at(1), 7, false);
+        assert_eq!(path.socket, 7, "before one is chosen, the last that was heard");
+        path.heard(at(2), 5, true);
+        path.heard(at(3), 7, false);
+        path.heard(at(400), 9, true);
+        assert_eq!(path.socket, 5, "it was chosen, and is in use");
+        path.heard(at(450), 5, false);
+        path.heard(at(949), 9, true);
+        assert_eq!(path.socket, 5, "what is heard there keeps it in use");
+        path.heard(at(950), 9, false);
+        assert_eq!(path.socket, 5, "a knock moves nothing");
+        path.heard(at(950), 9, true);
+        assert_eq!(path.socket, 9, "it was silent: the peer has chosen another");
     }
 }
