@@ -142,6 +142,19 @@ fn pa_12_the_same_third_party_is_knocked_at_seldom() {
     assert!(visitor.all() <= 16 * (12 + 60 / 3), "{} knocks in a minute", visitor.all());
 }
 
+/// A place without the words has one card of an earlier visit, and says of its sender that
+/// it is at the victim; in each visit of one that waits.
+#[test]
+fn pa_12_one_address_is_knocked_at_seldom_in_however_many_visits() {
+    let mut visitor = DeceivedVisitor::new();
+    for _ in 0..10 {
+        visitor.introduce(1_000, third_party(0), &[]);
+        visitor.run(Duration::from_secs(3));
+        visitor.visit();
+    }
+    assert!((16..=16 + 30 / 3).contains(&visitor.all()), "{} knocks in 30 s", visitor.all());
+}
+
 #[test]
 fn pa_12_an_other_side_that_moves_again_and_again_is_not_knocked_at_for_ever() {
     let mut visitor = DeceivedVisitor::new();

@@ -326,6 +326,36 @@ fn pa_12_a_place_that_introduces_anew_does_not_end_a_direct_path() {
     );
 }
 
+/// One that waits visits anew while the path is used. A place, or one that reads the line to
+/// it, introduces the new visit to the other side, and the other side's old one to it.
+#[test]
+fn pa_12_two_that_have_met_are_not_brought_together_anew() {
+    let mut two = TwoVisitors::new();
+    two.meet(&[]);
+    two.run(Duration::from_millis(100));
+    assert_eq!([0, 1].map(|which| two.path(which)), [Some(host(2)), Some(host(1))]);
+    two.told = [Vec::new(), Vec::new()];
+    two.visit(1);
+    two.meet(&[]);
+    two.run(Duration::from_secs(4));
+    assert_eq!(two.told, [vec![], vec![]], "they go on as they were");
+}
+
+/// Senders that come one after the other, ten a second, are no third parties.
+#[test]
+fn pa_12_however_many_are_met_the_next_is_met_too() {
+    let mut two = TwoVisitors::new();
+    for n in 0..40 {
+        two.visitors[0] = MeetVisitor::new(Config::default(), Rng::new(10 + n));
+        (0..2).for_each(|which| two.visit(which));
+        two.told = [Vec::new(), Vec::new()];
+        two.meet(&[]);
+        two.run(Duration::from_millis(100));
+        let moved = |output: &VisitOutput| matches!(output, VisitOutput::Moved { .. });
+        assert!(two.told.iter().all(|told| told.iter().any(moved)), "the {n}th: {:?}", two.told);
+    }
+}
+
 #[test]
 fn pa_12_a_side_that_was_started_anew_takes_the_direct_path_when_it_has_proved_itself() {
     let mut two = TwoVisitors::new();

@@ -1,5 +1,8 @@
 //! What a visitor may spend on knocks, however often a place introduces others to it.
 
+use alloc::collections::BTreeMap;
+use core::net::SocketAddr;
+
 use super::super::Config;
 use crate::time::{Duration, Instant};
 
@@ -10,6 +13,9 @@ use crate::time::{Duration, Instant};
 #[derive(Debug, Clone)]
 pub(super) struct KnockBudget {
     addresses: Spent,
+    /// Knocks and choices sent to each, in however many introductions: no more addresses
+    /// than were taken lately, so it stays small.
+    knocks: BTreeMap<SocketAddr, Spent>,
     /// Ports that were guessed, and sockets from which it knocked.
     ports: Spent,
 }
@@ -23,12 +29,31 @@ struct Spent {
 
 impl KnockBudget {
     pub(super) const fn new() -> Self {
-        Self { addresses: Spent::nothing(), ports: Spent::nothing() }
+        Self { addresses: Spent::nothing(), knocks: BTreeMap::new(), ports: Spent::nothing() }
     }
 
     /// Takes an address; false when there is none left.
     pub(super) fn take_address(&mut self, now: Instant, config: &Config) -> bool {
         self.addresses.take(now, 1, (config.candidates, config.candidate_again))
+    }
+
+    /// Takes one knock at an address; false when there is none left. A meeting takes a few of
+    /// [`Config::knocks`], so that one who tries again at once finds some; they are given back
+    /// as addresses are, so what all were given back for is forgotten.
+    pub(super) fn take_knock(&mut self, now: Instant, at: SocketAddr, config: &Config) -> bool {
+        let limit = (config.knocks, config.candidate_again);
+        if !self.knocks.contains_key(&at) {
+            self.knocks.retain(|_, spent| !spent.is_given_back(now, limit.1));
+        }
+        self.knocks.entry(at).or_insert_with(Spent::nothing).take(now, 1, limit)
+    }
+
+    /// The other side has proved that it is at this address: no third party was knocked at
+    /// there, and the next meeting finds as much as this one did.
+    pub(super) fn give_back(&mut self, at: SocketAddr) {
+        if self.knocks.remove(&at).is_some() {
+            self.addresses.taken = self.addresses.taken.saturating_sub(1);
+        }
     }
 
     /// Takes so many ports or sockets; false when fewer are left. All guesses of a last
@@ -44,6 +69,11 @@ impl KnockBudget {
 impl Spent {
     const fn nothing() -> Self {
         Self { taken: 0, since: Instant::ZERO }
+    }
+
+    /// True when all that was taken has been given back, one each `every`.
+    fn is_given_back(&self, now: Instant, every: Duration) -> bool {
+        now >= self.since + every.ratio(u64::from(self.taken), 1)
     }
 
     /// Takes so much of `most`; one is given back each `every`.

@@ -189,6 +189,11 @@ impl DoorKnocking {
         self.place
     }
 
+    /// The number of the other side's registration.
+    pub(super) const fn other(&self) -> u64 {
+        self.other
+    }
+
     /// The other side, while its bytes pass through the place.
     pub(super) fn relayed_peer(&self) -> Option<SocketAddr> {
         (self.relays && self.agreed.is_none()).then_some(self.name.name)
@@ -238,7 +243,7 @@ impl DoorKnocking {
                 // Its router may have given it another port for us: we knock there.
                 let new = self.candidates.iter().all(|it| it.at != from);
                 if new && self.knocks() && self.add(now, from, (config, budget)) {
-                    self.ask(self.candidates.len() - 1, fx);
+                    self.ask((now, self.candidates.len() - 1), (config, budget), fx);
                 }
             }
             KnockStep::Answer if knocker.side == MeetSide::Caller => {
@@ -252,7 +257,7 @@ impl DoorKnocking {
                 }
                 if self.may_move(now, from, config) {
                     knocker.say(from, knocker.agree(&knock), fx);
-                    self.agree(now, from, fx);
+                    self.agree((now, from), budget, fx);
                 }
             }
             KnockStep::Agree if knocker.side == MeetSide::Caller => {
@@ -262,7 +267,7 @@ impl DoorKnocking {
                     None => self.knocks(),
                 };
                 if chosen && knocker.has_proved(from, &knock) {
-                    self.agree(now, from, fx);
+                    self.agree((now, from), budget, fx);
                 }
             }
             KnockStep::Answer | KnockStep::Choose | KnockStep::Agree => {}
@@ -283,7 +288,7 @@ impl DoorKnocking {
             // The listener sees us at another address than when it answered first.
             if (choice.at, choice.nonce) == (from, nonce) && choice.token != token {
                 choice.token = token;
-                self.choose(now, fx);
+                self.choose(now, (config, budget), fx);
             }
             return;
         }
@@ -302,13 +307,19 @@ impl DoorKnocking {
         let (again, pause, until) = (now, CHOOSE_AGAIN, now + config.choose_for);
         self.choice = Some(KnockChoice { at: from, nonce, token, again, pause, until });
         self.again = self.again.map(|_| until); // Unless it was given up by then.
-        self.choose(now, fx);
+        self.choose(now, (config, budget), fx);
     }
 
     /// Says what was chosen, if that may be said once more.
-    fn choose(&mut self, now: Instant, fx: &mut VisitEffects) {
+    fn choose(
+        &mut self,
+        now: Instant,
+        (config, budget): (&Config, &mut KnockBudget),
+        fx: &mut VisitEffects,
+    ) {
         let Some(choice) = &mut self.choice else { return };
         let candidate = self.candidates.iter_mut().find(|it| it.at == choice.at && it.left > 0);
+        let candidate = candidate.filter(|_| budget.take_knock(now, choice.at, config));
         choice.again = if let Some(candidate) = candidate {
             candidate.left -= 1;
             let knock = self.knocker.choose(choice.at, (choice.nonce, choice.token));
@@ -321,10 +332,18 @@ impl DoorKnocking {
     }
 
     /// Knocks once at a candidate.
-    fn ask(&mut self, which: usize, fx: &mut VisitEffects) {
+    fn ask(
+        &mut self,
+        (now, which): (Instant, usize),
+        (config, budget): (&Config, &mut KnockBudget),
+        fx: &mut VisitEffects,
+    ) {
         let Some(candidate) = self.candidates.get_mut(which).filter(|it| it.left > 0) else {
             return;
         };
+        if !budget.take_knock(now, candidate.at, config) {
+            return;
+        }
         candidate.left -= 1;
         self.knocker.say(candidate.at, self.knocker.ask(candidate.nonce), fx);
     }
@@ -339,10 +358,16 @@ impl DoorKnocking {
     }
 
     /// Both sides use this pair from now on.
-    fn agree(&mut self, now: Instant, at: SocketAddr, fx: &mut VisitEffects) {
+    fn agree(
+        &mut self,
+        (now, at): (Instant, SocketAddr),
+        budget: &mut KnockBudget,
+        fx: &mut VisitEffects,
+    ) {
         if self.agreed.is_some_and(|(agreed, _)| agreed == at) {
             return;
         }
+        budget.give_back(at);
         let first = self.agreed.replace((at, now)).is_none();
         (self.again, self.choice) = (None, None);
         fx.event(Event::Chosen { peer: at });
@@ -385,7 +410,7 @@ impl DoorKnocking {
                 // What answered does not answer any more: as if it never had.
                 self.choice = None;
             } else if now >= choice.again {
-                self.choose(now, fx);
+                self.choose(now, (config, budget), fx);
             }
         }
         self.try_harder(now, (config, budget), fx);
@@ -401,7 +426,9 @@ impl DoorKnocking {
             }
             return Some((self.place, failure));
         }
-        (0..self.candidates.len()).for_each(|which| self.ask(which, fx));
+        for which in 0..self.candidates.len() {
+            self.ask((now, which), (config, budget), fx);
+        }
         self.again =
             Some((now.max(again) + self.pause).min(self.until.max(now + Duration::from_micros(1))));
         self.pause = self.pause.ratio(3, 2).min(config.knock_slowest);

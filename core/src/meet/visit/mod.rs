@@ -106,6 +106,8 @@ pub struct MeetVisitor {
     budget: KnockBudget,
     /// It has met another side before.
     has_met: bool,
+    /// The number of the other side with which a direct path was agreed last.
+    direct_with: Option<u64>,
 }
 
 /// How far it is.
@@ -130,6 +132,7 @@ impl MeetVisitor {
             located: None,
             budget: KnockBudget::new(),
             has_met: false,
+            direct_with: None,
         }
     }
 
@@ -230,6 +233,11 @@ impl MeetVisitor {
         {
             return knocking.seen_at(now, it.seen, (&self.config, &mut self.budget), fx);
         }
+        if self.direct_with == Some(it.other) {
+            // It is reached directly already, or has gone: one that comes again has another
+            // number. To meet it anew would end the connection.
+            return fx.event(Event::Skipped { peer: it.seen });
+        }
         let Visit { key, meeting, side, .. } = *visit;
         let Some(card) = MeetCard::open(&it.card, key, (meeting, side.other(), it.other)) else {
             // A place that changed it, or a guess of the meeting's name.
@@ -281,7 +289,11 @@ impl MeetVisitor {
         let VisitStage::Knocking(knocking) = &mut self.stage else { return };
         let limits = (&self.config, &mut self.budget);
         if knocking.knocker().knows(&knock) {
-            return knocking.heard(now, (from, knock), limits, fx);
+            knocking.heard(now, (from, knock), limits, fx);
+            if knocking.is_direct() {
+                self.direct_with = Some(knocking.other());
+            }
+            return;
         }
         let Some(next) = self.next.as_mut().filter(|next| next.knocker().knows(&knock)) else {
             return fx.event(Event::Unsigned { peer: from });
@@ -290,6 +302,7 @@ impl MeetVisitor {
         if next.is_direct()
             && let Some(next) = self.next.take()
         {
+            self.direct_with = Some(next.other());
             self.stage = VisitStage::Knocking(next);
         }
     }
