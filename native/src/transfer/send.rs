@@ -165,6 +165,12 @@ impl TransferSender {
         Ok(())
     }
 
+    /// Ends the connection, because the receiver was found again: what it has not
+    /// acknowledged travels on the next one, and here no more.
+    pub fn give_up(&self) {
+        self.talk.connection.give_up();
+    }
+
     /// Tells the receiver that nothing more will be sent.
     pub async fn stop(&self, why: &str) {
         let stopped = TransferMessage::Stopped { why: why.to_owned() };

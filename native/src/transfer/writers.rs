@@ -15,6 +15,9 @@ use super::talk::Talk;
 
 /// How long a sender has to show that it is still alive.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(3);
+/// A sender that is there says so every five seconds: one that was silent for longer is
+/// not asked any more.
+const DEAD: Duration = Duration::from_secs(7);
 /// How often that is checked.
 pub(super) const LOOK_EVERY: Duration = Duration::from_millis(50);
 
@@ -51,6 +54,9 @@ impl Writer {
 
     /// True when its sender still acknowledges messages.
     async fn lives(&self) -> bool {
+        if self.talk.connection.silence().length() >= DEAD {
+            return false;
+        }
         let said = async {
             if self.talk.put(&TransferMessage::Alive).await.is_err() {
                 return false;

@@ -12,7 +12,7 @@ use servent_core::meet::{OwnerHoldings, door_address};
 use servent_core::node::{MeetAnswer, MeetCommand, NodeCommand};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 use tokio_tungstenite::{WebSocketStream, accept_async_with_config, client_async_with_config};
 
 use super::Endpoint;
@@ -26,6 +26,10 @@ use crate::net::udp::canonical;
 const PATIENCE: Duration = Duration::from_secs(1);
 /// How long it may take to get through a door.
 const OPENING: Duration = Duration::from_secs(3);
+/// A door that takes longer to open was asked more than once: the first was lost.
+const PROMPT: Duration = Duration::from_millis(900);
+/// How long a place may then be silent over UDP once more: it is asked each second.
+const CONFIRMING: Duration = Duration::from_millis(1_500);
 /// How long a place may be silent behind its door.
 const SILENCE: Duration = Duration::from_secs(300);
 /// How long one may take nothing of what it is sent, while it goes on speaking.
@@ -104,13 +108,23 @@ pub(super) async fn fall_back(
             }
         }
     };
-    if timeout(PATIENCE, answered).await.is_ok() {
+    tokio::pin!(answered);
+    if timeout(PATIENCE, &mut answered).await.is_ok() {
         return;
     }
-    drop(news);
     for place in places {
-        match timeout(OPENING, go_in(place)).await {
+        let begun = Instant::now();
+        let opened = tokio::select! {
+            () = &mut answered => return,
+            opened = timeout(OPENING, go_in(place)) => opened,
+        };
+        match opened {
             Ok(Ok(socket)) => {
+                // The line was dark until now, so what was asked over UDP was lost too.
+                let late = begun.elapsed() >= PROMPT;
+                if late && timeout(CONFIRMING, &mut answered).await.is_ok() {
+                    return;
+                }
                 if let Some(detour) = Detour::open(shared, place) {
                     // Longer than the visit: what is relayed goes on.
                     tokio::spawn(async move {

@@ -382,6 +382,9 @@ impl RunningSend<'_> {
         let outcome = self.attempt((&sender, news), &mut tally, (title, signals)).await;
         tally.finish();
         if let Err(trouble) = outcome {
+            if matches!(trouble, SendTrouble::Again(_)) {
+                sender.give_up();
+            }
             if self.via.is_some() {
                 leave(endpoint, GOODBYE).await; // The other side is told by the place.
             }
