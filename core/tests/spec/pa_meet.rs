@@ -250,6 +250,24 @@ fn pa_10_one_address_tries_few_names_and_a_flood_of_addresses_keeps_no_peer_out(
 }
 
 #[test]
+fn pa_10_the_networks_of_one_customer_try_few_names_too() {
+    let mut place = MeetingPlace::new(Config::default());
+    let at = |customer, network| {
+        let ip = std::net::Ipv6Addr::new(0x2001, 0xdb8, customer, network, 0, 0, 0, 1);
+        SocketAddr::from((ip, 4_000))
+    };
+    let seated =
+        |answers: &[(SocketAddr, MeetPacket)]| matches!(answers, [(_, MeetPacket::Waiting { .. })]);
+    let mut seats = 0;
+    for n in 0..1_000 {
+        let number = u64::from(n);
+        seats += u32::from(seated(&place.sit(at(1, n), MeetSide::Caller, n as u8, number)));
+    }
+    assert!(seats <= 4 * Config::default().seats_per_ip, "{seats} names in a minute");
+    assert!(seated(&place.sit(at(2, 1), MeetSide::Caller, 255, 5_000)), "another customer");
+}
+
+#[test]
 fn pa_13_a_relay_passes_on_what_one_side_sends_to_the_other_alone_and_no_faster() {
     let mut place = MeetingPlace::new(Config { relay_rate: 1_000_000, ..Config::default() });
     place.sit(LISTENER, MeetSide::Listener, 1, 11);

@@ -6,6 +6,7 @@ use core::net::{IpAddr, SocketAddr};
 use super::Config;
 use crate::meet::OwnerHoldings;
 use crate::meet::door::visitor_owner;
+use crate::meet::holdings::customer;
 use crate::time::{Duration, Instant};
 use crate::wire::meet::MeetingId;
 
@@ -13,7 +14,10 @@ use crate::wire::meet::MeetingId;
 /// those that took one only are forgotten: a flood of them keeps no other out.
 const OWNERS: usize = 16_384;
 
-/// The seats that one address took lately.
+/// How many addresses' seats all IPv6 networks of a customer may take: it has 65 536.
+const NETWORKS: u32 = 4;
+
+/// The seats that one address, or all networks of a customer, took lately.
 #[derive(Debug, Clone, Copy, Default)]
 struct OwnerTally {
     since: Instant,
@@ -24,7 +28,8 @@ struct OwnerTally {
 #[derive(Debug, Clone)]
 pub(super) struct SeatOwners {
     seats: OwnerHoldings<SocketAddr, MeetingId>,
-    tallies: BTreeMap<IpAddr, OwnerTally>,
+    /// Of owners, and of their customers, by how much they may.
+    tallies: BTreeMap<(u32, IpAddr), OwnerTally>,
     forgot: Instant,
 }
 
@@ -59,22 +64,33 @@ impl SeatOwners {
     ) -> bool {
         self.forget(now, config.seat_window);
         let owner = visitor_owner(at.ip());
-        if self.tallies.len() >= OWNERS && !self.tallies.contains_key(&owner) {
+        let seated = self.seats.count(owner) - u32::from(gives_one_up);
+        if seated >= config.meetings_per_ip {
+            return false;
+        }
+        let networks = owner.is_ipv6().then(|| (NETWORKS, customer(owner)));
+        let both = [Some((1, owner)), networks];
+        let counted = both.into_iter().flatten();
+        if counted.clone().any(|who| self.tally(now, who, config) >= who.0 * config.seats_per_ip) {
+            return false;
+        }
+        counted.for_each(|who| self.tallies.entry(who).or_default().taken += 1);
+        true
+    }
+
+    /// How many seats were taken lately.
+    fn tally(&mut self, now: Instant, who: (u32, IpAddr), config: &Config) -> u32 {
+        if self.tallies.len() >= OWNERS && !self.tallies.contains_key(&who) {
             self.tallies.retain(|_, tally| tally.taken > 1);
             if self.tallies.len() >= OWNERS {
                 self.tallies.clear();
             }
         }
-        let tally = self.tallies.entry(owner).or_default();
+        let tally = self.tallies.entry(who).or_default();
         if now.since(tally.since) >= config.seat_window {
             *tally = OwnerTally { since: now, taken: 0 };
         }
-        let seated = self.seats.count(owner) - u32::from(gives_one_up);
-        if tally.taken >= config.seats_per_ip || seated >= config.meetings_per_ip {
-            return false;
-        }
-        tally.taken += 1;
-        true
+        tally.taken
     }
 
     /// A visitor has its seat.
