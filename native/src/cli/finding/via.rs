@@ -338,7 +338,11 @@ impl ViaPlace {
                 MeetAnswer::Waiting { .. } => return Some(MeetStep::Waits),
                 MeetAnswer::Met { peer, relayed, ours, theirs } => {
                     let at = address(endpoint, peer).await;
-                    Self::met((at, relayed), (ours, theirs), reporter);
+                    // It may have moved since it was met.
+                    let place = self.at.iter().copied().find(|place| *place == at);
+                    let place = place.or_else(|| self.at.first().copied());
+                    let met = if relayed { place.unwrap_or(at) } else { at };
+                    Self::met((met, relayed), (ours, theirs), reporter);
                     return Some(MeetStep::Met { peer, at, relayed });
                 }
                 MeetAnswer::Failed { why, .. } => return Some(MeetStep::Failed(why)),
