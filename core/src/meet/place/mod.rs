@@ -285,7 +285,8 @@ impl MeetPlace {
     }
 
     /// All meetings are taken: the address that has the most seats, in the network that has
-    /// the most, gives its oldest meeting up. So a few addresses cannot keep all others out, whether they wait or have met.
+    /// the most, gives its oldest meeting up. So a few addresses cannot keep all others out,
+    /// whether they wait or have met.
     fn make_room(&mut self, newcomer: SocketAddr, fx: &mut PlaceEffects) -> bool {
         let seated = |(at, id): (SocketAddr, MeetingId)| {
             let seats = self.meetings.get(&id)?.seats();

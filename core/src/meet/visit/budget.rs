@@ -41,11 +41,11 @@ impl KnockBudget {
     /// [`Config::knocks`], so that one who tries again at once finds some; they are given back
     /// as addresses are, so what all were given back for is forgotten.
     pub(super) fn take_knock(&mut self, now: Instant, at: SocketAddr, config: &Config) -> bool {
-        let limit = (config.knocks, config.candidate_again);
+        let every = config.candidate_again;
         if !self.knocks.contains_key(&at) {
-            self.knocks.retain(|_, spent| !spent.is_given_back(now, limit.1));
+            self.knocks.retain(|_, spent| !spent.is_given_back(now, every));
         }
-        self.knocks.entry(at).or_insert_with(Spent::nothing).take(now, 1, limit)
+        self.knocks.entry(at).or_insert_with(Spent::nothing).take(now, 1, (config.knocks, every))
     }
 
     /// The other side has proved that it is at this address: no third party was knocked at

@@ -214,11 +214,6 @@ impl DoorKnocking {
         &self.knocker
     }
 
-    /// True when the other side is the visitor with this number.
-    pub(super) const fn is_with(&self, other: u64) -> bool {
-        self.other == other
-    }
-
     pub(super) fn deadline(&self) -> Option<Instant> {
         let choose = self.choice.map(|choice| choice.again.min(choice.until));
         let resort = self.resort.as_ref().filter(|_| self.knocks() && !self.tried);

@@ -106,7 +106,7 @@ pub struct MeetVisitor {
     budget: KnockBudget,
     /// It has met another side before.
     has_met: bool,
-    /// The number of the other side with which a direct path was agreed last.
+    /// The number of the other side with which an earlier visit had a direct path.
     direct_with: Option<u64>,
 }
 
@@ -155,7 +155,12 @@ impl MeetVisitor {
         let Some(visit) = self.visit.take() else { return };
         let place = match &self.stage {
             VisitStage::Asking(asking) => asking.place(),
-            VisitStage::Knocking(knocking) => Some(knocking.place()),
+            VisitStage::Knocking(knocking) => {
+                if knocking.is_direct() {
+                    self.direct_with = Some(knocking.other());
+                }
+                Some(knocking.place())
+            }
             VisitStage::Idle => None,
         };
         if let Some(to) = place {
@@ -229,7 +234,7 @@ impl MeetVisitor {
         };
         let direct = met.as_ref().is_some_and(|knocking| knocking.is_direct());
         if let Some(knocking) =
-            met.into_iter().chain(&mut self.next).find(|knocking| knocking.is_with(it.other))
+            met.into_iter().chain(&mut self.next).find(|knocking| knocking.other() == it.other)
         {
             return knocking.seen_at(now, it.seen, (&self.config, &mut self.budget), fx);
         }
@@ -289,11 +294,7 @@ impl MeetVisitor {
         let VisitStage::Knocking(knocking) = &mut self.stage else { return };
         let limits = (&self.config, &mut self.budget);
         if knocking.knocker().knows(&knock) {
-            knocking.heard(now, (from, knock), limits, fx);
-            if knocking.is_direct() {
-                self.direct_with = Some(knocking.other());
-            }
-            return;
+            return knocking.heard(now, (from, knock), limits, fx);
         }
         let Some(next) = self.next.as_mut().filter(|next| next.knocker().knows(&knock)) else {
             return fx.event(Event::Unsigned { peer: from });
@@ -302,7 +303,6 @@ impl MeetVisitor {
         if next.is_direct()
             && let Some(next) = self.next.take()
         {
-            self.direct_with = Some(next.other());
             self.stage = VisitStage::Knocking(next);
         }
     }
