@@ -41,7 +41,7 @@ pub use self::refusal::refuse;
 pub use self::secret::{CodeError, SecretDoor, TransferCode};
 pub use self::send::{SendFailure, TransferSender};
 pub use self::streams::{CarriedStreams, StreamError};
-pub use self::talk::knock;
+pub use self::talk::{SILENT, knock};
 pub use self::writers::Writers;
 pub use crate::files::FileAttributes;
 

@@ -12,6 +12,9 @@ use crate::unicast::{Connection, Lost, SendError};
 
 /// How often each side sends a keep-alive, whatever else it sends.
 const ALIVE_EVERY: Duration = Duration::from_secs(5);
+/// When nothing came for so long, the other side, or the path, is not there: each side says
+/// more often than that that it is.
+pub const SILENT: Duration = Duration::from_secs(7);
 /// How long to wait for the other end's close.
 pub(super) const GOODBYE_WAIT: Duration = Duration::from_secs(2);
 /// Bytes of a knock.

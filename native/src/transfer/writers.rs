@@ -11,13 +11,10 @@ use futures::future::join_all;
 use tokio::sync::watch;
 
 use super::message::TransferMessage;
-use super::talk::Talk;
+use super::talk::{SILENT, Talk};
 
 /// How long a sender has to show that it is still alive.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(3);
-/// A sender that is there says so every five seconds: one that was silent for longer is
-/// not asked any more.
-const DEAD: Duration = Duration::from_secs(7);
 /// How often that is checked.
 pub(super) const LOOK_EVERY: Duration = Duration::from_millis(50);
 
@@ -31,6 +28,14 @@ struct KnownRanges {
     all: Vec<Weak<Writer>>,
     /// Which transfer writes to which partial file.
     parts: BTreeMap<PathBuf, Weak<Writer>>,
+}
+
+impl KnownRanges {
+    /// All active transfers.
+    fn active(&mut self) -> Vec<Arc<Writer>> {
+        self.all.retain(|other| other.strong_count() > 0);
+        self.all.iter().filter_map(Weak::upgrade).collect()
+    }
 }
 
 /// A transfer that writes.
@@ -54,8 +59,8 @@ impl Writer {
 
     /// True when its sender still acknowledges messages.
     async fn lives(&self) -> bool {
-        if self.talk.connection.silence().length() >= DEAD {
-            return false;
+        if self.talk.connection.silence().length() >= SILENT {
+            return false; // It is not asked any more.
         }
         let said = async {
             if self.talk.put(&TransferMessage::Alive).await.is_err() {
@@ -79,22 +84,20 @@ impl Writers {
     /// A transfer begins. Those whose senders are dead are ended first: their
     /// last messages may still be on the way to the disk.
     pub(super) async fn join(&self, writer: &Arc<Writer>) {
-        let others = self.all();
-        self.known().all.push(Arc::downgrade(writer));
+        let others = {
+            let mut known = self.known();
+            let others = known.active();
+            known.all.push(Arc::downgrade(writer));
+            others
+        };
         join_all(others.into_iter().map(end_if_dead)).await;
     }
 
     /// Ends the transfers whose senders are dead, which takes three seconds. True when
     /// all have ended.
     pub async fn end_dead(&self) -> bool {
-        join_all(self.all().into_iter().map(end_if_dead)).await.iter().all(|ended| *ended)
-    }
-
-    /// All active transfers.
-    fn all(&self) -> Vec<Arc<Writer>> {
-        let mut known = self.known();
-        known.all.retain(|other| other.strong_count() > 0);
-        known.all.iter().filter_map(Weak::upgrade).collect()
+        let others = self.known().active();
+        join_all(others.into_iter().map(end_if_dead)).await.iter().all(|ended| *ended)
     }
 
     /// From now on this transfer writes to a partial file.

@@ -4,6 +4,8 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use serde_json::{Value, json};
+
 /// A meeting place that may relay, as the user named it.
 #[derive(Debug, Clone)]
 pub(crate) struct RelayPlace {
@@ -48,6 +50,14 @@ impl OtherSide {
     /// The address of the place that relays to it.
     pub(crate) fn place(&self) -> Option<SocketAddr> {
         self.through.is_some().then_some(self.at)
+    }
+
+    /// Adds where it is to what a program is told: its address as `key`.
+    pub(crate) fn placed(&self, key: &str, mut fact: Value) -> Value {
+        fact[key] = json!(self.address());
+        fact["relayed"] = self.through.is_some().into();
+        fact["place"] = json!(self.place());
+        fact
     }
 
     /// The name of the place that relays to it.

@@ -380,10 +380,7 @@ impl Receiver {
         match why {
             ReceiveError::WrongCode | ReceiveError::OneCode | ReceiveError::Guesses => {
                 let (why, from) = (why.to_string(), self.sender_at(peer));
-                let fact = json!({
-                    "event": "turned_away", "from": from.address(),
-                    "relayed": from.through().is_some(), "place": from.place(), "why": why,
-                });
+                let fact = from.placed("from", json!({ "event": "turned_away", "why": why }));
                 let sentence = format!("{from} was turned away, nothing was taken: {why}");
                 self.reporter.tell(&fact, &sentence);
             }
@@ -418,15 +415,15 @@ impl Receiver {
         let sender = self.sender(&transfer); // It may have moved while the user was asked.
         let mut tally = TransferTally::new(&self.reporter, &entries, title.clone(), sender.clone());
         self.reporter.tell(
-            &json!({
-                "event": "receiving",
-                "name": title,
-                "files": tally.files(),
-                "from": sender.address(),
-                "relayed": sender.through().is_some(),
-                "place": sender.place(),
-                "bytes": tally.bytes(),
-            }),
+            &sender.placed(
+                "from",
+                json!({
+                    "event": "receiving",
+                    "name": title,
+                    "files": tally.files(),
+                    "bytes": tally.bytes(),
+                }),
+            ),
             &format!("receiving {} from {sender}", Shown(&title)),
         );
         let number = self.begun.fetch_add(1, Ordering::Relaxed) + 1;
@@ -506,10 +503,7 @@ impl Receiver {
         let sender = self.sender(transfer);
         let not = |why: &str| format!("{} from {sender} was not taken{why}", Shown(title));
         let asked = self.questions.open.one();
-        self.reporter.fact(&json!({
-            "event": "asking", "name": title, "from": sender.address(),
-            "relayed": sender.through().is_some(), "place": sender.place(),
-        }));
+        self.reporter.fact(&sender.placed("from", json!({ "event": "asking", "name": title })));
         let question = format!("{}take it?", offered(entries, &sender));
         let agrees = tokio::select! {
             agrees = person.agrees(&question) => agrees,

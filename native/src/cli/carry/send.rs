@@ -475,16 +475,16 @@ impl RunningSend<'_> {
         tally: &TransferTally<'_>,
         at: &Endpoint,
     ) {
-        let fact = json!({
-            "event": "sending",
-            "name": title,
-            "files": tally.files(),
-            "to": receiver.address(),
-            "relayed": receiver.through().is_some(),
-            "place": receiver.place(),
-            "from": at.local_addr(),
-            "bytes": tally.bytes(),
-        });
+        let fact = receiver.placed(
+            "to",
+            json!({
+                "event": "sending",
+                "name": title,
+                "files": tally.files(),
+                "from": at.local_addr(),
+                "bytes": tally.bytes(),
+            }),
+        );
         let (_, size) = total(self.offer.entries());
         let size = size.map_or_else(String::new, |size| format!(", {}", bytes(size)));
         self.reporter.tell(&fact, &format!("sending {}{size} to {receiver}", Shown(title)));

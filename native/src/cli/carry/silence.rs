@@ -5,6 +5,7 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use serde_json::json;
+use servent::transfer::SILENT;
 use servent::unicast::{Endpoint, PeerSilence};
 use tokio::time::sleep;
 
@@ -14,26 +15,19 @@ use crate::cli::finding::via::{FoundPeer, ViaPlace, leave};
 use crate::exit::Failure;
 use crate::progress::Reporter;
 
-/// Nothing came for so long: the other side, or the path, is not there.
-pub(crate) const SILENT: Duration = Duration::from_secs(7);
 /// The pause before the other side is sought again.
 const SEEK_AGAIN: Duration = Duration::from_secs(1);
 /// How long it may take to leave the place.
 const LEAVING: Duration = Duration::from_millis(200);
 
 fn say_silent(other: &OtherSide, reporter: &Reporter) {
-    let fact = json!({
-        "event": "silent", "peer": other.address(), "relayed": other.through().is_some(),
-        "place": other.place(), "seconds": SILENT.as_secs(),
-    });
+    let fact = other.placed("peer", json!({ "event": "silent", "seconds": SILENT.as_secs() }));
     let (other, seconds) = (other.in_full(), SILENT.as_secs());
     reporter.tell(&fact, &format!("no word from {other} for {seconds} s; waiting for it"));
 }
 
 fn say_heard(other: &OtherSide, reporter: &Reporter) {
-    let relayed = other.through().is_some();
-    let (peer, place) = (other.address(), other.place());
-    let fact = json!({ "event": "heard", "peer": peer, "relayed": relayed, "place": place });
+    let fact = other.placed("peer", json!({ "event": "heard" }));
     reporter.tell(&fact, &format!("{} is there again", other.in_full()));
 }
 

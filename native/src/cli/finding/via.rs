@@ -339,9 +339,10 @@ impl ViaPlace {
                 MeetAnswer::Met { peer, relayed, ours, theirs } => {
                     let at = address(endpoint, peer).await;
                     // It may have moved since it was met.
-                    let place = self.at.iter().copied().find(|place| *place == at);
-                    let place = place.or_else(|| self.at.first().copied());
-                    let met = if relayed { place.unwrap_or(at) } else { at };
+                    let met = match self.at.first() {
+                        Some(place) if relayed && !self.at.contains(&at) => *place,
+                        _ => at,
+                    };
                     Self::met((met, relayed), (ours, theirs), reporter);
                     return Some(MeetStep::Met { peer, at, relayed });
                 }

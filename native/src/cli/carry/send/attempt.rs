@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use servent::transfer::{TransferProgress, TransferSender};
+use servent::transfer::{SILENT, TransferProgress, TransferSender};
 use servent::unicast::{Endpoint, MeetNews};
 
 use super::{ReachedReceiver, RunningSend, SendTrouble, stopped};
 use crate::cli::carry::questions::Counted;
-use crate::cli::carry::silence::{SILENT, find_again, leave_seat, tell_silence};
+use crate::cli::carry::silence::{find_again, leave_seat, tell_silence};
 use crate::cli::carry::tally::TransferTally;
 use crate::cli::finding::via::{FoundPeer, bind_any};
 use crate::signal::Signals;
