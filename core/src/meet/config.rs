@@ -59,6 +59,11 @@ pub struct Config {
     pub candidate_again: Duration,
     /// Knocks at one of them, and choices of it.
     pub knocks: u32,
+    /// Knocks that a visitor answers, wherever they seem to come from, in however many
+    /// visits; what proved itself does not count.
+    pub answers: u32,
+    /// After so long it answers one more.
+    pub answer_again: Duration,
     /// How long the caller waits until the listener agrees to what it has chosen; then the
     /// next address that answers is chosen.
     pub choose_for: Duration,
@@ -105,6 +110,9 @@ impl Default for Config {
             candidate_again: Duration::from_secs(3),
             // As many as there is time for in `knock_for`, and two more.
             knocks: 16,
+            // All knocks that an other side sends to one address of ours, from twelve of its own.
+            answers: 192,
+            answer_again: Duration::from_millis(200),
             choose_for: Duration::from_secs(1),
             guess_after: Duration::from_millis(500),
             // If no datagram is lost one of them is hit by all guesses but 3 in 10 000 times.

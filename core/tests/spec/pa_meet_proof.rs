@@ -298,6 +298,39 @@ fn pa_12_forged_answers_without_end_make_sixteen_datagrams_at_one_address() {
     assert!((1..=16).contains(&sent), "{sent} datagrams");
 }
 
+/// A knock with a forged source costs its sender as much as its answer costs the victim.
+#[test]
+fn pa_12_knocks_that_seem_to_come_from_third_parties_are_answered_seldom() {
+    let mut two = TwoVisitors::new();
+    two.meet(&[]);
+    two.run(Duration::from_secs(10));
+    let (key, begun) = (two.key(), two.now);
+    let forged = |step, n| Knock::new(MeetSide::Caller, step, n).signed(&key);
+    for n in 0..1_000 {
+        two.knock(1, host(77), forged(KnockStep::Ask, n));
+        two.knock(1, host(77), forged(KnockStep::Choose, n));
+        two.run(Duration::from_millis(10));
+    }
+    let sent = two.steps_to(host(77)).len();
+    assert!((16..=16 + 10 / 3).contains(&sent), "{sent} answers to one address in 10 s");
+    // Nor are many addresses answered.
+    for n in 0..4_000 {
+        let ip = std::net::Ipv4Addr::from_bits(0x5000_0000 + n % 1_000);
+        two.knock(1, (ip, 5_000).into(), forged(KnockStep::Ask, u64::from(n)));
+        two.run(Duration::from_millis(5));
+    }
+    let sent: usize = two.strays.values().map(Vec::len).sum();
+    let most = 192 + two.now.since(begun).as_micros() as usize / 200_000;
+    assert!((192..=most).contains(&sent), "{sent} answers in 30 s");
+    // Who comes then proves itself all the same: one more is answered five times a second.
+    two.visitors[0] = MeetVisitor::new(Config::default(), Rng::new(3));
+    two.visit(0);
+    two.meet(&[]);
+    two.run(Duration::from_secs(1));
+    let direct = |it: &VisitOutput| matches!(it, VisitOutput::Met { relayed: false, .. });
+    assert!(two.told[1].iter().any(direct), "{:?}", two.told[1]);
+}
+
 #[test]
 fn pa_12_a_place_that_introduces_anew_does_not_end_a_direct_path() {
     let mut two = TwoVisitors::new();

@@ -18,10 +18,14 @@ pub(super) struct KnockBudget {
     knocks: BTreeMap<SocketAddr, Spent>,
     /// Ports that were guessed, and sockets from which it knocked.
     ports: Spent,
+    /// Answers to all addresses that have not proved themselves.
+    answers: Spent,
+    /// The same for each of them: no more addresses than there were answers lately.
+    answered: BTreeMap<SocketAddr, Spent>,
 }
 
 /// How much was taken and has not been given back, and since when that is so.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 struct Spent {
     taken: u32,
     since: Instant,
@@ -29,7 +33,8 @@ struct Spent {
 
 impl KnockBudget {
     pub(super) const fn new() -> Self {
-        Self { addresses: Spent::nothing(), knocks: BTreeMap::new(), ports: Spent::nothing() }
+        let [addresses, ports, answers] = [Spent::nothing(); 3];
+        Self { addresses, knocks: BTreeMap::new(), ports, answers, answered: BTreeMap::new() }
     }
 
     /// Takes an address; false when there is none left.
@@ -48,9 +53,30 @@ impl KnockBudget {
         self.knocks.entry(at).or_insert_with(Spent::nothing).take(now, 1, (config.knocks, every))
     }
 
+    /// Takes one answer to an address; false when there is none left. Where a knock seems to
+    /// come from is shown by the next step alone: an other side that forges that would have
+    /// an answer sent to a third party for each knock. An address has [`Config::knocks`] of
+    /// them, as the other side knocks no more often, and all together [`Config::answers`].
+    pub(super) fn take_answer(&mut self, now: Instant, at: SocketAddr, config: &Config) -> bool {
+        let every = config.candidate_again;
+        let mut spent = self.answered.get(&at).copied().unwrap_or(Spent::nothing());
+        let fits = spent.take(now, 1, (config.knocks, every))
+            && self.answers.take(now, 1, (config.answers, config.answer_again));
+        if fits {
+            if !self.answered.contains_key(&at) {
+                self.answered.retain(|_, spent| !spent.is_given_back(now, every));
+            }
+            self.answered.insert(at, spent);
+        }
+        fits
+    }
+
     /// The other side has proved that it is at this address: no third party was knocked at
     /// there, and the next meeting finds as much as this one did.
     pub(super) fn give_back(&mut self, at: SocketAddr) {
+        if let Some(answered) = self.answered.remove(&at) {
+            self.answers.taken = self.answers.taken.saturating_sub(answered.taken);
+        }
         if self.knocks.remove(&at).is_some() {
             self.addresses.taken = self.addresses.taken.saturating_sub(1);
         }

@@ -234,7 +234,7 @@ impl DoorKnocking {
         let knocker = self.knocker;
         match step {
             KnockStep::Ask => {
-                knocker.say(from, knocker.answer(from, nonce), fx);
+                self.answer((now, from), nonce, (config, budget), fx);
                 // Its router may have given it another port for us: we knock there.
                 let new = self.candidates.iter().all(|it| it.at != from);
                 if new && self.knocks() && self.add(now, from, (config, budget)) {
@@ -248,7 +248,7 @@ impl DoorKnocking {
                 if !knocker.has_proved(from, &knock) {
                     // It may have been sent again by a stranger, or from another port of
                     // the caller's router: that one receives what it must return.
-                    return knocker.say(from, knocker.answer(from, nonce), fx);
+                    return self.answer((now, from), nonce, (config, budget), fx);
                 }
                 if self.may_move(now, from, config) {
                     knocker.say(from, knocker.agree(&knock), fx);
@@ -267,6 +267,20 @@ impl DoorKnocking {
             }
             KnockStep::Answer | KnockStep::Choose | KnockStep::Agree => {}
         }
+    }
+
+    /// Answers what seems to come from there, if that may be done once more.
+    fn answer(
+        &self,
+        (now, to): (Instant, SocketAddr),
+        nonce: u64,
+        (config, budget): (&Config, &mut KnockBudget),
+        fx: &mut VisitEffects,
+    ) {
+        if !budget.take_answer(now, to, config) {
+            return fx.event(Event::Skipped { peer: to });
+        }
+        self.knocker.say(to, self.knocker.answer(to, nonce), fx);
     }
 
     /// An address answers: the caller chooses the first, until that is shown to be of no
