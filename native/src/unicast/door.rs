@@ -13,7 +13,9 @@ use servent_core::node::{MeetAnswer, MeetCommand, NodeCommand};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, timeout};
-use tokio_tungstenite::{WebSocketStream, accept_async_with_config, client_async_with_config};
+use tokio_tungstenite::tungstenite::handshake::server::{ErrorResponse, Request, Response};
+use tokio_tungstenite::tungstenite::http::{HeaderValue, StatusCode, header};
+use tokio_tungstenite::{WebSocketStream, accept_hdr_async_with_config, client_async_with_config};
 
 use super::Endpoint;
 use super::door_pump::{VisitorPatience, messages, pump, tune};
@@ -22,6 +24,8 @@ use crate::driver::Handle;
 use crate::driver::datagrams::{Detour, SharedEndpoint};
 use crate::net::udp::canonical;
 
+/// What is asked of a door.
+const PATH: &str = "/meet";
 /// How long a place may be silent over UDP until its door is tried.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// How long it may take to get through a door.
@@ -145,8 +149,29 @@ pub(super) async fn fall_back(
 async fn go_in(place: SocketAddr) -> io::Result<WebSocketStream<TcpStream>> {
     let tcp = TcpStream::connect(place).await?;
     tune(&tcp)?;
-    let opened = client_async_with_config(format!("ws://{place}/meet"), tcp, Some(messages()));
+    let opened = client_async_with_config(format!("ws://{place}{PATH}"), tcp, Some(messages()));
     opened.await.map(|(socket, _)| socket).map_err(io::Error::other)
+}
+
+/// Refuses what no visitor asks. A browser lets every page open a WebSocket to every
+/// address, and says whose page it is: it would bring a stranger's page to a place of a
+/// private network. No page uses the door.
+#[allow(clippy::result_large_err)] // The library's signature.
+fn admit(request: &Request, response: Response) -> Result<Response, ErrorResponse> {
+    let refused = if request.headers().contains_key(header::ORIGIN) {
+        (StatusCode::FORBIDDEN, "The door of a meeting place is for programs, not for pages.\n")
+    } else if request.uri().path() != PATH {
+        (StatusCode::NOT_FOUND, "The door of a meeting place is at /meet.\n")
+    } else {
+        return Ok(response);
+    };
+    let mut refusal = ErrorResponse::new(Some(refused.1.into()));
+    *refusal.status_mut() = refused.0;
+    let about = refusal.headers_mut();
+    about.insert(header::CONNECTION, HeaderValue::from_static("close"));
+    about.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain"));
+    about.insert(header::CONTENT_LENGTH, refused.1.len().into());
+    Err(refusal)
 }
 
 async fn let_in(
@@ -155,7 +180,8 @@ async fn let_in(
     limits: DoorLimits,
 ) -> io::Result<()> {
     tune(&tcp)?;
-    let opened = timeout(limits.opening, accept_async_with_config(tcp, Some(messages())));
+    let opened = accept_hdr_async_with_config(tcp, admit, Some(messages()));
+    let opened = timeout(limits.opening, opened);
     let socket = opened.await?.map_err(io::Error::other)?;
     let at = door_address(peer);
     let Some(detour) = Detour::open(shared, at) else {

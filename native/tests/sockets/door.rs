@@ -49,6 +49,28 @@ async fn a_connection_that_says_nothing_is_ended() {
     assert!(said.starts_with("HTTP/1.1 101"), "{said}");
 }
 
+/// A page that is visited by a browser of this network would reach the place through it.
+#[tokio::test]
+async fn the_door_is_closed_to_pages_and_to_what_asks_for_something_else() {
+    let (_place, at) = place(DoorLimits::default()).await;
+    let asked = |head: String| async move {
+        let mut tcp = TcpStream::connect(at).await.unwrap();
+        tcp.write_all(head.as_bytes()).await.unwrap();
+        until_end(tcp).await
+    };
+    for origin in ["https://attacker.example", "null", &format!("http://{at}")] {
+        let head = UPGRADE.replace("\r\n\r\n", &format!("\r\nOrigin: {origin}\r\n\r\n"));
+        let said = asked(head).await;
+        assert!(said.starts_with("HTTP/1.1 403 "), "{said}");
+        assert!(said.ends_with("for programs, not for pages.\n"), "{said}");
+    }
+    for path in ["/", "/meeting", "/meet/", "/servent"] {
+        let said = asked(UPGRADE.replace("/meet", path)).await;
+        assert!(said.starts_with("HTTP/1.1 404 "), "{said}");
+        assert!(said.ends_with("is at /meet.\n"), "{said}");
+    }
+}
+
 /// A question in a message of a WebSocket, masked with zeros.
 fn question() -> Vec<u8> {
     let packet = MeetPacket::Question { nonce: 7 }.encode();
