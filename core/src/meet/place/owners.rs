@@ -11,7 +11,11 @@ use crate::time::{Duration, Instant};
 use crate::wire::meet::MeetingId;
 
 /// Addresses of which is known how many seats they took lately. When there are more,
-/// those that took one only are forgotten: a flood of them keeps no other out.
+/// those that took one only are forgotten: a flood of them keeps no other out. If as many
+/// took two, all are. None has more seats for that: those it has are counted in
+/// [`SeatOwners::seats`], which forgets nothing. Nor can names of meetings be tried faster
+/// than without: one who has 16 384 addresses, or 137 customers' networks, has spent
+/// 32 768 tries until one address may begin its 60 anew.
 const OWNERS: usize = 16_384;
 
 /// How many addresses' seats all IPv6 networks of a customer may take: it has 65 536.
