@@ -11,6 +11,8 @@ use servent_core::rng::Rng;
 use servent_core::time::{Duration, Instant};
 use servent_core::wire::meet::{Introduction, MeetCard, MeetPacket, Registration};
 
+/// Between two visits of one address, so that the place answers each.
+pub(super) const PAUSE: Duration = Duration::from_millis(10);
 const KEY: MeetKey = MeetKey(1, 2);
 const CALLER: SocketAddr =
     SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::new(198, 51, 100, 1)), 4_000);
@@ -157,6 +159,7 @@ fn pa_10_a_side_that_has_moved_is_introduced_anew_within_three_times_the_bytes()
     let mut sent_to_caller = 0;
     for port in 6_000..6_100 {
         let moved = SocketAddr::new(LISTENER.ip(), port);
+        place.now += PAUSE;
         let told = place.sit(moved, MeetSide::Listener, 1, 11);
         let to_caller = told.iter().filter(|(to, _)| *to == CALLER);
         sent_to_caller += to_caller.map(|(_, packet)| size(packet)).sum::<usize>();
@@ -181,6 +184,7 @@ fn pa_10_nothing_is_remembered_for_an_address_that_proves_nothing() {
     let mut place = MeetingPlace::new(Config::default());
     for n in 0..10_000_u32 {
         let from = SocketAddr::from((std::net::Ipv4Addr::from_bits(0x5000_0000 + n), 4_000));
+        place.now += PAUSE;
         let answers = place.tell(from, registration(MeetSide::Caller, 1, u64::from(n), 77));
         assert!(matches!(answers[..], [(to, MeetPacket::Cookie { .. })] if to == from));
         place.cookie(from);
@@ -236,6 +240,7 @@ fn pa_10_one_address_tries_few_names_and_a_flood_of_addresses_keeps_no_peer_out(
     let mut place = MeetingPlace::new(Config { meetings: 300, ..Config::default() });
     let mut seats = 0;
     for n in 0..200 {
+        place.now += PAUSE;
         let answers = place.sit(CALLER, MeetSide::Caller, n, 1);
         seats += usize::from(matches!(answers[..], [(_, MeetPacket::Waiting { .. })]));
     }
@@ -261,6 +266,7 @@ fn pa_10_the_networks_of_one_customer_try_few_names_too() {
     let mut seats = 0;
     for n in 0..1_000 {
         let number = u64::from(n);
+        place.now += PAUSE;
         seats += u32::from(seated(&place.sit(at(1, n), MeetSide::Caller, n as u8, number)));
     }
     assert!(seats <= 4 * Config::default().seats_per_ip, "{seats} names in a minute");

@@ -36,6 +36,8 @@ struct FloodedPlace {
     addresses: BTreeMap<SocketAddr, AddressTraffic>,
     cookies: BTreeMap<SocketAddr, u64>,
     asked: u64,
+    /// How many strangers are of one network.
+    crowd: u32,
     rng: Rng,
 }
 
@@ -48,6 +50,7 @@ impl FloodedPlace {
             addresses: BTreeMap::new(),
             cookies: BTreeMap::new(),
             asked: 0,
+            crowd: 1,
             rng: Rng::new(2),
         }
     }
@@ -108,7 +111,8 @@ impl FloodedPlace {
             sent.extend(self.packets(&fx));
         }
         let n = self.rng.below(STRANGERS);
-        let ip = Ipv4Addr::from_bits(0x5000_0000 + n as u32);
+        let (network, host) = (n as u32 / self.crowd, n as u32 % self.crowd);
+        let ip = Ipv4Addr::from_bits(0x5000_0000 + (network << 8) + host);
         let from = SocketAddr::from((ip, 1_024 + self.rng.below(64) as u16));
         let nonce = self.rng.next_u64();
         let known = self.cookies.get(&from).copied().unwrap_or(nonce);
@@ -172,6 +176,30 @@ fn pa_10_a_flood_from_many_addresses_keeps_no_pair_apart_and_is_not_amplified() 
     assert!(sent < received, "{sent} bytes for {received}");
     assert!(place.place.counters().meetings >= full as u64 - 1, "as before");
     println!("{} datagrams: {received} bytes received, {sent} sent", place.asked);
+}
+
+#[test]
+fn pa_10_a_flood_from_a_few_networks_is_hardly_answered_and_keeps_no_pair_apart() {
+    let networks = STRANGERS / 250;
+    let mut place = FloodedPlace { crowd: 250, ..FloodedPlace::new() };
+    let sent: usize = (0..RATE).map(|_| place.stranger().len()).sum();
+    let unanswered = place.place.counters().unanswered;
+    // Those that have proved their address are served, each for itself.
+    assert!(unanswered > RATE / 4, "{unanswered} of {RATE}");
+    let cookies = place.place.counters().cookies;
+    assert!(cookies <= 256 * networks, "{cookies} cookies in a second, {sent} datagrams");
+    for pair in 0..20 {
+        let at = |n: u8| SocketAddr::from(([203, 0, 113, n], 5_000 + pair));
+        let nonce = 1_000 + 2 * u64::from(pair);
+        let waits = place.visits(at(1), MeetSide::Listener, nonce);
+        assert!(matches!(waits[..], [MeetPacket::Waiting { .. }]), "{waits:?}");
+        let met = place.visits(at(2), MeetSide::Caller, nonce + 1);
+        assert!(matches!(met[..], [MeetPacket::Introduce(_)]), "{met:?}");
+        for (n, side) in [(1, MeetSide::Listener), (2, MeetSide::Caller)] {
+            let nonce = nonce + u64::from(n) - 1;
+            place.tell(at(n), MeetPacket::Leave { nonce, meeting: OURS, side });
+        }
+    }
 }
 
 #[test]

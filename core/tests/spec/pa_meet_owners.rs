@@ -7,7 +7,7 @@ use servent_core::meet::{Config, MeetRefusal, MeetSide, PlaceInput, PlaceOutput,
 use servent_core::time::Duration;
 use servent_core::wire::meet::MeetPacket;
 
-use super::pa_meet::{MeetingPlace, introductions};
+use super::pa_meet::{MeetingPlace, PAUSE, introductions};
 
 fn at(ip: u8, port: u16) -> SocketAddr {
     ([203, 0, 113, ip], port).into()
@@ -40,6 +40,7 @@ fn passes(place: &mut MeetingPlace, from: SocketAddr, to: SocketAddr) -> bool {
 fn pa_10_a_socket_that_takes_seats_with_known_numbers_has_one() {
     let mut place = MeetingPlace::new(Config { seats_per_ip: 1_000, ..Config::default() });
     for n in 0..50 {
+        place.now += PAUSE;
         place.sit(at(1, 5_000 + u16::from(n)), MeetSide::Caller, n, u64::from(n));
         place.sit(at(1, 9_000), MeetSide::Caller, n, u64::from(n));
     }

@@ -3,6 +3,7 @@
 mod owners;
 mod rate;
 mod relay;
+mod replies;
 mod seats;
 
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -13,6 +14,7 @@ use serde::Serialize;
 
 use self::owners::SeatOwners;
 use self::relay::{RelayedVisitor, Relays};
+use self::replies::ReplyLimit;
 use self::seats::{Meeting, MeetingSeat};
 use super::{Config, Event};
 use crate::engine::{Engine, Fx, FxOf, earlier};
@@ -64,6 +66,8 @@ pub struct PlaceCounters {
     pub introduced: u64,
     /// Registrations refused.
     pub refused: u64,
+    /// Questions and registrations left unanswered: too many of one network.
+    pub unanswered: u64,
     /// Bytes passed on.
     pub relayed_bytes: u64,
     /// Bytes not passed on: more than the rate allows.
@@ -83,6 +87,7 @@ pub(super) type PlaceEffects = Fx<PlaceOutput, Event>;
 pub struct MeetPlace {
     config: Config,
     key: Key,
+    replies: ReplyLimit,
     meetings: BTreeMap<MeetingId, Meeting>,
     /// When each meeting has something to do.
     agenda: BTreeSet<(Instant, MeetingId)>,
@@ -96,8 +101,10 @@ impl MeetPlace {
     /// A place without meetings. `rng` draws the key of its cookies.
     #[must_use]
     pub fn new(config: Config, mut rng: Rng) -> Self {
+        let key = Key::new(&mut rng);
         Self {
-            key: Key::new(&mut rng),
+            replies: ReplyLimit::new(key.clone()),
+            key,
             relays: Relays::new(&config),
             config,
             meetings: BTreeMap::new(),
@@ -141,6 +148,15 @@ impl MeetPlace {
         (0..2).any(|before| self.cookie(now, to, before) == cookie)
     }
 
+    /// Answers an address without a cookie, unless its network was answered too often.
+    fn answer_stranger(&mut self, now: Instant, to: SocketAddr, nonce: u64, fx: &mut PlaceEffects) {
+        if self.replies.admits_network(now, to) {
+            self.tell_cookie(now, to, nonce, fx);
+        } else {
+            self.counters.unanswered += 1;
+        }
+    }
+
     /// Answers with a cookie; nothing is remembered, and the answer is shorter.
     fn tell_cookie(&mut self, now: Instant, to: SocketAddr, nonce: u64, fx: &mut PlaceEffects) {
         self.counters.cookies += 1;
@@ -158,12 +174,14 @@ impl MeetPlace {
         fx: &mut PlaceEffects,
     ) {
         match packet {
-            MeetPacket::Question { nonce } => self.tell_cookie(now, from, nonce, fx),
+            MeetPacket::Question { nonce } => self.answer_stranger(now, from, nonce, fx),
             MeetPacket::Register(it) => {
-                if self.has_given(now, from, it.cookie) {
+                if !self.has_given(now, from, it.cookie) {
+                    self.answer_stranger(now, from, it.nonce, fx);
+                } else if self.replies.admits_owner(now, from) {
                     self.register(now, from, (it, bytes), fx);
                 } else {
-                    self.tell_cookie(now, from, it.nonce, fx);
+                    self.counters.unanswered += 1;
                 }
             }
             MeetPacket::Heard { nonce } => {
@@ -185,12 +203,14 @@ impl MeetPlace {
                 self.relays.leave(now, from, nonce);
             }
             MeetPacket::Elsewhere { nonce, cookie } => {
-                if self.has_given(now, from, cookie) {
+                if !self.has_given(now, from, cookie) {
+                    self.answer_stranger(now, from, nonce, fx);
+                } else if self.replies.admits_owner(now, from) {
                     let packet = MeetPacket::Waiting { nonce };
                     fx.output(PlaceOutput::Packet { to: from, packet });
                     fx.output(PlaceOutput::Elsewhere { to: from, nonce });
                 } else {
-                    self.tell_cookie(now, from, nonce, fx);
+                    self.counters.unanswered += 1;
                 }
             }
             // What only a place sends, and knocks, which are not for us.

@@ -114,13 +114,17 @@ async fn report(
     if let Some(fact) = fact.as_object_mut() {
         fact.insert("event".into(), "meetings".into());
     }
-    let sentence = format!(
+    let mut sentence = format!(
         "{} waiting, {} relayed; so far {} introduced, {} passed on",
         now.waiting,
         count(now.relayed, "pair"),
         count(now.introduced, "pair"),
         bytes(now.relayed_bytes)
     );
+    if now.unanswered > before.unanswered {
+        let unanswered = count(now.unanswered - before.unanswered, "question");
+        sentence += &format!("; {unanswered} left unanswered, too many of one network");
+    }
     reporter.tell(&fact, &sentence);
     Ok(now)
 }

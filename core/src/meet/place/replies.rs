@@ -1,0 +1,120 @@
+//! How often a place replies to one network: a flood costs it what its own datagrams cost,
+//! and not as many of the place's.
+
+use alloc::vec::Vec;
+use core::hash::{BuildHasher as _, Hasher as _};
+use core::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use crate::keyed::Key;
+use crate::meet::door::visitor_owner;
+use crate::meet::holdings::customer;
+use crate::time::{Duration, Instant};
+
+/// The time over which replies are counted.
+const WINDOW: Duration = Duration::from_millis(250);
+/// Replies to one network, or one address, in that time: a class behind one router that
+/// joins at once has them all.
+const MOST: u16 = 64;
+/// Over how many counters the networks are spread, anew in each window: two that share one
+/// share its replies, and only there.
+const COUNTERS: u64 = 16_384;
+
+/// Replies of the present window, by network.
+#[derive(Debug, Clone)]
+pub(super) struct ReplyLimit {
+    key: Key,
+    /// Empty until the first reply.
+    counts: Vec<u16>,
+    until: Instant,
+}
+
+impl ReplyLimit {
+    /// What a counter is for.
+    const NETWORK: u8 = 0;
+    const OWNER: u8 = 1;
+
+    /// No reply yet. The key hides from strangers which networks share a counter.
+    pub(super) const fn new(key: Key) -> Self {
+        Self { key, counts: Vec::new(), until: Instant::ZERO }
+    }
+
+    /// Counts a reply to the network of an address that has returned no cookie: a stranger
+    /// that forges one address can forge those beside it.
+    pub(super) fn admits_network(&mut self, now: Instant, at: SocketAddr) -> bool {
+        let network = match visitor_owner(at.ip()) {
+            IpAddr::V4(ip) => IpAddr::V4(Ipv4Addr::from_bits(ip.to_bits() & 0xffff_ff00)),
+            v6 @ IpAddr::V6(_) => customer(v6),
+        };
+        self.admits(now, (Self::NETWORK, network))
+    }
+
+    /// Counts a reply to the owner of an address that has returned its cookie.
+    pub(super) fn admits_owner(&mut self, now: Instant, at: SocketAddr) -> bool {
+        self.admits(now, (Self::OWNER, visitor_owner(at.ip())))
+    }
+
+    /// False when there were too many.
+    fn admits(&mut self, now: Instant, (kind, to): (u8, IpAddr)) -> bool {
+        if now >= self.until {
+            self.until = now + WINDOW;
+            self.counts.clear();
+            self.counts.resize(COUNTERS as usize, 0);
+        }
+        let mut hasher = self.key.build_hasher();
+        hasher.write_u8(kind);
+        hasher.write(&self.until.as_micros().to_be_bytes());
+        match to {
+            IpAddr::V4(ip) => hasher.write(&ip.octets()),
+            IpAddr::V6(ip) => hasher.write(&ip.octets()),
+        }
+        let Some(count) = self.counts.get_mut((hasher.finish() % COUNTERS) as usize) else {
+            return true;
+        };
+        *count = count.saturating_add(1);
+        *count <= MOST
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::Rng;
+
+    /// How many replies an address has in ten windows of 1 000 questions each.
+    fn replies(limit: &mut ReplyLimit, at: impl Fn(u64) -> SocketAddr) -> u64 {
+        let admitted = |n: &u64| {
+            let now = Instant::from_secs(1_000) + WINDOW.ratio(*n, 1_000);
+            limit.admits_network(now, at(*n))
+        };
+        (0..10_000).filter(admitted).count() as u64
+    }
+
+    #[test]
+    fn a_network_has_so_many_replies_and_takes_none_from_others() {
+        let mut limit = ReplyLimit::new(Key::new(&mut Rng::new(1)));
+        let flood = |n: u64| SocketAddr::from(([192, 0, 2, (n % 256) as u8], n as u16));
+        assert_eq!(replies(&mut limit, flood), 10 * u64::from(MOST));
+        let now = Instant::from_secs(1_000) + WINDOW.ratio(19, 2);
+        assert!(!limit.admits_network(now, flood(1)));
+        assert!(limit.admits_network(now, ([192, 0, 3, 1], 1).into()));
+    }
+
+    #[test]
+    fn a_customer_of_ipv6_is_one_network_by_whatever_way_it_comes() {
+        let mut limit = ReplyLimit::new(Key::new(&mut Rng::new(1)));
+        let host = |n: u64| {
+            let host = [0x2001, 0xdb8, 1, n as u16, 0, 0, 0, 1];
+            let at = SocketAddr::from((host, 4_000));
+            if n % 2 == 0 { at } else { crate::meet::door_address(at) }
+        };
+        assert_eq!(replies(&mut limit, host), 10 * u64::from(MOST));
+    }
+
+    #[test]
+    fn those_who_have_proved_their_address_are_counted_one_by_one() {
+        let mut limit = ReplyLimit::new(Key::new(&mut Rng::new(1)));
+        let now = Instant::from_secs(1);
+        let admitted = |n: &u32| limit.admits_owner(now, ([192, 0, 2, (n % 2) as u8], 1).into());
+        assert_eq!((0..1_000).filter(admitted).count(), 2 * usize::from(MOST));
+    }
+}
