@@ -105,7 +105,7 @@ mod tests {
         let host = |n: u64| {
             let host = [0x2001, 0xdb8, 1, n as u16, 0, 0, 0, 1];
             let at = SocketAddr::from((host, 4_000));
-            if n % 2 == 0 { at } else { crate::meet::door_address(at) }
+            if n.is_multiple_of(2) { at } else { crate::meet::door_address(at) }
         };
         assert_eq!(replies(&mut limit, host), 10 * u64::from(MOST));
     }
