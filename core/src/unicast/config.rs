@@ -52,6 +52,11 @@ pub struct Config {
     pub profile: Profile,
     /// The limit of bytes in flight. Adaptive only.
     pub congestion: Congestion,
+    /// Bytes of messages that a peer is sent in a second at most, those sent again
+    /// included; 0: as many as the congestion control allows. What was not sent in time,
+    /// because the window was full or the path dark, is not made up for beyond a twentieth
+    /// of a second (PA-2).
+    pub max_pacing_rate: u64,
     /// The largest datagram sent, in bytes: 200 to 65 000.
     pub mtu: u32,
     /// The size of datagrams with which a connection begins, if it is to search
@@ -160,6 +165,7 @@ impl Default for Config {
         Self {
             profile: Profile::Adaptive,
             congestion: Congestion::Bbr,
+            max_pacing_rate: 0,
             mtu: 1_400,
             mtu_floor: 0,
             seal: Seal::None,

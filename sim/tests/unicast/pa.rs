@@ -198,3 +198,28 @@ fn pa_8_a_reader_that_pauses_for_five_minutes_ends_nothing() {
     let back = report.flows[0].reached(16_000_000, pause.until);
     assert!(back.is_some_and(|took| took <= Duration::from_secs(3)), "{back:?}");
 }
+
+/// A line of 20 Mbit/s that is dark for a minute, and a sender that may use a fifth of it.
+#[test]
+fn pa_2_a_greatest_rate_is_kept_and_nothing_is_saved_up_while_the_line_is_dark() {
+    const RATE: u64 = 500_000;
+    for (congestion, seconds) in [(BBR, 3), (BBR, 60), (CUBIC, 3), (Congestion::None, 3)] {
+        let (from, until) = (Instant::from_secs(5), Instant::from_secs(5 + seconds));
+        let mut world = LineWorld::new(20, 40, 100).lasting(1, 20 + seconds);
+        world.config.max_pacing_rate = RATE;
+        world.blackouts = vec![Blackout { from, until }];
+        let flow = &world.with_flows(&[congestion]).run().flows[0];
+        let arrived =
+            |range: std::ops::Range<u64>| &flow.arrived[range.start as usize..range.end as usize];
+        let most = arrived(0..flow.arrived.len() as u64).iter().max().unwrap();
+        assert!(*most <= RATE * 16 / 100, "{congestion:?}, {seconds} s: {most} in a tenth");
+        for (what, range) in
+            [("before", 10..50), ("after", (10 * seconds + 80)..(10 * seconds + 190))]
+        {
+            let tenths = arrived(range);
+            let rate = tenths.iter().sum::<u64>() * 10 / tenths.len() as u64;
+            let fits = (RATE * 97 / 100..=RATE * 101 / 100).contains(&rate);
+            assert!(fits, "{congestion:?}, {seconds} s: {rate} bytes a second {what} the darkness");
+        }
+    }
+}

@@ -4,14 +4,17 @@
 //! A controller is an engine of its own. It is told what an acknowledgement
 //! revealed ([`Signal`]), and answers with an [`Allowance`]: a window and a
 //! rate. `rate` measures how fast the path delivers, `pacer` turns the rate into
-//! deadlines; `bbr` and `cubic` are the controllers.
+//! deadlines, `cap` is a rate that is not exceeded whatever the path carries; `bbr` and
+//! `cubic` are the controllers.
 
 mod bbr;
+mod cap;
 mod cubic;
 mod pacer;
 mod rate;
 
 use self::bbr::Bbr;
+pub(super) use self::cap::RateCap;
 use self::cubic::Cubic;
 pub(super) use self::pacer::Pacer;
 pub(super) use self::rate::{RateSample, RateSampler};

@@ -4,7 +4,7 @@
 use crate::engine::{Effect, Engine as _, Fx};
 use crate::time::{Duration, Instant};
 use crate::unicast::congestion::{
-    AckSample, Allowance, ControlPhase, Controller, Pacer, RateSampler, Signal,
+    AckSample, Allowance, ControlPhase, Controller, Pacer, RateCap, RateSampler, Signal,
 };
 use crate::unicast::{Config, Congestion};
 use crate::wire::unicast::AckCounts;
@@ -42,6 +42,8 @@ pub(super) struct SendControl {
     wanted: Congestion,
     allowed: Allowance,
     pacer: Pacer,
+    /// The greatest rate, if there is one.
+    cap: Option<RateCap>,
     sampler: RateSampler,
     /// The size of a datagram.
     mtu: u64,
@@ -77,6 +79,7 @@ impl SendControl {
             wanted,
             allowed,
             pacer: Pacer::new(),
+            cap: RateCap::new(config.max_pacing_rate),
             sampler: RateSampler::default(),
             mtu,
             acked: 0,
@@ -141,7 +144,18 @@ impl SendControl {
 
     /// Begins a train if one is due: true when a datagram may leave now.
     pub(super) fn open(&mut self, now: Instant) -> bool {
-        self.pacer.open(now, self.allowed, self.mtu)
+        !self.is_capped(now) && self.pacer.open(now, self.allowed, self.mtu)
+    }
+
+    /// True when the greatest rate is what keeps a datagram from leaving now. That says
+    /// nothing about the path.
+    pub(super) fn is_capped(&self, now: Instant) -> bool {
+        self.cap.as_ref().is_some_and(|cap| !cap.is_open(now))
+    }
+
+    /// True when the pace of the path is.
+    pub(super) fn is_paced(&self, now: Instant) -> bool {
+        !self.pacer.is_open(now, self.allowed)
     }
 
     /// The window is full, or there is nothing to send: the pace owes nothing for it.
@@ -151,12 +165,13 @@ impl SendControl {
 
     /// True when a datagram may leave now.
     pub(super) fn is_open(&self, now: Instant) -> bool {
-        self.pacer.is_open(now, self.allowed)
+        !self.is_capped(now) && !self.is_paced(now)
     }
 
-    /// When the next one may, if the pace is what holds it.
+    /// When the next one may, if the pace or the greatest rate is what holds it.
     pub(super) fn next(&self) -> Instant {
-        self.pacer.next()
+        let cap = self.cap.as_ref().map_or(Instant::ZERO, RateCap::next);
+        self.pacer.next().max(cap)
     }
 
     /// A datagram with so many bytes leaves; with them, `unacked` are not
@@ -170,6 +185,9 @@ impl SendControl {
         config: &Config,
     ) {
         self.pacer.sent(bytes, self.allowed);
+        if let Some(cap) = &mut self.cap {
+            cap.sent(now, bytes);
+        }
         self.sent += bytes;
         if self.controller.is_none() && self.sent > FEW * self.mtu {
             let controller = Controller::new(self.wanted, config, self.mtu);

@@ -174,13 +174,14 @@ impl SenderEntry {
         self.has_room() || self.has_slices() || lost()
     }
 
-    /// The end of a turn: notes when there is less to send than might be under
-    /// way, for then the rate says nothing about the path.
+    /// The end of a turn: notes when there is less to send, or less may be sent, than might
+    /// be under way, for then the rate says nothing about the path.
     pub(in crate::unicast) fn note_idle(&mut self, now: Instant) {
         let sends = !self.again.is_empty() || (self.next - self.base) < self.window.len() as u64;
         let granted = self.limit_bytes.saturating_sub(self.flight);
         let held = sends && (granted == 0 || self.next > self.limit);
-        if (!sends || held) && self.control.room(self.flight) > 0 && self.control.is_open(now) {
+        let idle = (!sends || held) && self.control.is_open(now);
+        if (idle || self.control.is_capped(now)) && self.control.room(self.flight) > 0 {
             self.control.idle(self.flight);
         }
         if !self.waits_for_pace() {

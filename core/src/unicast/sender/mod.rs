@@ -237,7 +237,7 @@ impl SenderEntry {
         let trip = self.measure(&ack, rtt, cx);
         let in_flight = self.control.in_flight(self.flight);
         let limited = self.control.room(self.flight) < u64::from(cx.config.mtu)
-            || !self.control.is_open(cx.now);
+            || self.control.is_paced(cx.now);
         let before = self.base;
         self.forget(ack.upto);
         let early = self.control.early();
