@@ -11,6 +11,7 @@ mod browse;
 mod come_back;
 mod command;
 mod control;
+mod dark_line;
 mod dead_address;
 mod demo;
 mod exit_codes;

@@ -17,7 +17,7 @@ use super::code::{self, CodeArgs};
 use super::many::{Giving, give};
 use super::other_side::OtherSide;
 use super::tally::{TransferTally, TransferWords};
-use super::unicast::{Travel, enlarged, title};
+use super::unicast::{Travel, enlarged, paced, title};
 use crate::cli::Common;
 use crate::cli::amount::{rate, some};
 use crate::cli::finding::dial::{bind_for, check_receiver, resolve};
@@ -137,7 +137,7 @@ pub(crate) fn run(common: &Common, arguments: &SendArgs) -> Result<(), Failure> 
             from: arguments.listen,
             offer: &offer,
             code: code.as_ref(),
-            options,
+            options: paced(options, arguments.limit_rate),
             rate: arguments.limit_rate.map(Rate::new),
             patience: SendPatience::new(arguments.wait),
             reporter: &reporter,

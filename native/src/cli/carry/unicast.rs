@@ -115,6 +115,15 @@ pub(crate) fn enlarged(options: EndpointOptions, to: SocketAddr) -> EndpointOpti
     EndpointOptions { config, ..options }
 }
 
+/// No more bytes a second leave than that, whatever waits to be sent: what could not leave
+/// while the path was dark is no reason to send faster afterwards.
+pub(crate) fn paced(mut options: EndpointOptions, rate: Option<u64>) -> EndpointOptions {
+    if let Some(rate) = rate {
+        options.config.max_pacing_rate = rate;
+    }
+    options
+}
+
 /// Binds; the error says what is wrong with an address.
 pub(crate) async fn bind(at: SocketAddr, options: EndpointOptions) -> Result<Endpoint, Failure> {
     Endpoint::bind(at, options).await.map_err(|error| {
