@@ -13,7 +13,7 @@ use super::bars::{BottomLine, above_bars};
 use super::fit::{ProgressLine, columns};
 use super::speed::RecentRate;
 use super::unanswered::{HELD, UnansweredRequest};
-use super::{Voice, bytes, length, rate};
+use super::{Voice, bytes, length};
 use crate::exit::Failure;
 
 /// The downloads of one command, side by side.
@@ -102,12 +102,13 @@ impl FetchProgress {
     /// Shows the current state.
     pub(crate) fn show(&mut self, now: Instant, view: &FetchView) {
         let per_second = recent(&mut self.speed, now, view);
+        let speed = self.speed.words(view.size.map(|size| size.saturating_sub(view.have)));
         if let Some(at) = self.request.look(now, view) {
             self.trouble(at, HELD);
         }
         match self.voice {
             Voice::Quiet => {}
-            Voice::Terminal => self.draw(now, view, per_second),
+            Voice::Terminal => self.draw(now, view, &speed),
             Voice::Json => {
                 let text = changes(view);
                 if text != self.said || self.passed_a_tenth(view) {
@@ -121,7 +122,7 @@ impl FetchProgress {
                 if !text.is_empty() && (text != self.said || self.passed_a_tenth(view)) {
                     let mut told = view.clone();
                     told.sources.retain(matters);
-                    eprint_line(&format!("{}{}", self.about, line(now, &told, per_second)));
+                    eprint_line(&format!("{}{}", self.about, line(now, &told, &speed)));
                     self.said = text;
                 }
             }
@@ -148,9 +149,9 @@ impl FetchProgress {
         }
     }
 
-    fn draw(&self, now: Instant, view: &FetchView, per_second: u64) {
+    fn draw(&self, now: Instant, view: &FetchView, speed: &str) {
         let Some(bar) = &self.bar else { return };
-        let said = Said::of_view(now, view, per_second);
+        let said = Said::of_view(now, view, speed);
         let line = ProgressLine {
             name: &self.shown,
             share: &share(view),
@@ -219,7 +220,7 @@ struct Said {
 
 impl Said {
     /// While some source sends, others are told of only if we stand in line there.
-    fn of_view(now: Instant, view: &FetchView, per_second: u64) -> Self {
+    fn of_view(now: Instant, view: &FetchView, speed: &str) -> Self {
         // All of it is here, and its sources are done with us.
         if verifies(view) {
             return Self { others: String::from("verifying what has arrived"), ..Self::default() };
@@ -229,14 +230,7 @@ impl Said {
         if receives {
             let of = view.size.map_or_else(String::new, |size| format!(" of {}", bytes(size)));
             said.amount = format!("{}{of}", bytes(view.have));
-            // A rate is only known after a moment.
-            if per_second > 0 {
-                said.speed = rate(per_second);
-                let left = view.size.map_or(0, |size| size.saturating_sub(view.have));
-                if left > 0 {
-                    said.speed.push_str(&format!(", {} left", length(left / per_second)));
-                }
-            }
+            said.speed = speed.to_owned();
         }
         let others = view.sources.iter().filter(|s| s.state != "receiving");
         let told = others.filter(|s| !receives || matters(s));
@@ -246,8 +240,8 @@ impl Said {
 }
 
 /// One line about a download.
-fn line(now: Instant, view: &FetchView, per_second: u64) -> String {
-    let Said { amount, speed, others } = Said::of_view(now, view, per_second);
+fn line(now: Instant, view: &FetchView, speed: &str) -> String {
+    let Said { amount, speed, others } = Said::of_view(now, view, speed);
     let own = [amount, speed].into_iter().filter(|part| !part.is_empty());
     let own = own.collect::<Vec<_>>().join(", ");
     let all = [own, others].into_iter().filter(|part| !part.is_empty());
@@ -316,7 +310,7 @@ pub(super) mod tests {
 
     #[test]
     fn a_queued_download_tells_its_place() {
-        let text = line(Instant::from_secs(4), &view("queued", 0), 0);
+        let text = line(Instant::from_secs(4), &view("queued", 0), "");
         assert_eq!(text, "10.0.0.1:6346 queued, position 3 of 5, asking in 5 s");
     }
 
@@ -324,16 +318,16 @@ pub(super) mod tests {
     fn an_estimate_is_told_where_there_is_one() {
         let mut view = view("queued", 0);
         view.sources[0].eta = Some(65);
-        let text = line(Instant::from_secs(4), &view, 0);
+        let text = line(Instant::from_secs(4), &view, "");
         assert!(text.contains(", a slot in about 1 min 05 s, "), "{text}");
         view.sources[0].eta = Some(0);
-        let text = line(Instant::from_secs(4), &view, 0);
+        let text = line(Instant::from_secs(4), &view, "");
         assert!(!text.contains("about"), "nothing ahead is not now: {text}");
     }
 
     #[test]
     fn a_running_download_tells_rate_and_rest() {
-        let text = line(Instant::ZERO, &view("receiving", 5_120), 1_024);
+        let text = line(Instant::ZERO, &view("receiving", 5_120), "1.0 KiB/s, 5 s left");
         assert_eq!(text, "5.0 KiB of 10.0 KiB, 1.0 KiB/s, 5 s left");
     }
 
@@ -354,10 +348,10 @@ pub(super) mod tests {
         let mut view = view("idle", 10_240);
         for state in ["verifying", "running"] {
             view.state = state.into();
-            assert_eq!(line(Instant::ZERO, &view, 0), "verifying what has arrived", "{state}");
+            assert_eq!(line(Instant::ZERO, &view, ""), "verifying what has arrived", "{state}");
         }
         view.have -= 1;
-        assert_eq!(line(Instant::ZERO, &view, 0), "10.0.0.1:6346 idle");
+        assert_eq!(line(Instant::ZERO, &view, ""), "10.0.0.1:6346 idle");
     }
 
     #[test]
@@ -375,7 +369,7 @@ pub(super) mod tests {
             let other = SourceView { state: state.into(), ..view.sources[0].clone() };
             view.sources.truncate(1);
             view.sources.push(other);
-            let text = line(Instant::ZERO, &view, 1_024);
+            let text = line(Instant::ZERO, &view, "1.0 KiB/s");
             assert_eq!(text.contains(state), told, "{text}");
         }
     }

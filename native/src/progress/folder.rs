@@ -9,7 +9,7 @@ use servent_core::time::{Duration, Instant};
 use super::bars::BottomLine;
 use super::fit::{ProgressLine, columns};
 use super::speed::RecentRate;
-use super::{Voice, bytes, count, fetch, length, rate};
+use super::{Voice, bytes, count, fetch};
 
 /// Where no line is drawn, one is printed after so long at the latest.
 const EVERY: Duration = Duration::from_secs(2);
@@ -119,19 +119,12 @@ impl FolderProgress {
     fn said(&mut self, now: Instant) -> (String, String) {
         let Self { whole, here, .. } = self;
         let have = here.bytes + self.partial;
-        let per_second = self.speed.update(now, have.saturating_sub(self.before));
+        self.speed.update(now, have.saturating_sub(self.before));
         let of = whole.bytes.map_or_else(String::new, |all| format!(" of {}", bytes(all)));
         let files = count(whole.files, "file");
         let amount = format!("{} of {files}, {}{of}", here.files, bytes(have));
-        let mut speed = String::new();
-        if per_second > 0 {
-            speed = rate(per_second);
-            let left = whole.bytes.map_or(0, |all| all.saturating_sub(have));
-            if left > 0 {
-                speed.push_str(&format!(", {} left", length(left.div_ceil(per_second))));
-            }
-        }
-        (amount, speed)
+        let left = whole.bytes.map(|all| all.saturating_sub(have));
+        (amount, self.speed.words(left))
     }
 
     /// All of it, for a log.
@@ -217,10 +210,11 @@ mod tests {
     fn a_folder_with_a_wide_name_keeps_its_share_and_its_rate() {
         let whole = FolderSize { files: 3, bytes: Some(10 * 1_024) };
         let mut folder = FolderProgress::new(Voice::Quiet, "東京物語・第一部・完全版", whole);
-        folder.there(2 * 1_024);
+        folder.there(1_024);
         folder.show(Instant::ZERO, 0);
         folder.show(Instant::from_secs(1), 1_024);
-        let line = folder.fit(Instant::from_secs(1), 40);
+        folder.show(Instant::from_secs(2), 2 * 1_024);
+        let line = folder.fit(Instant::from_secs(2), 40);
         assert!(line.ends_with("  30 % 1.0 KiB/s, 7 s left"), "{line}");
         assert!(console::measure_text_width(&line) <= 40, "{line}");
     }

@@ -19,9 +19,7 @@ pub(crate) use self::fit::{ProgressLine, columns};
 pub(crate) use self::folder::{FolderProgress, FolderSize};
 pub(crate) use self::packing::PackingProgress;
 pub(crate) use self::speed::RecentRate;
-pub(crate) use self::stream::{
-    Reporter, StreamProgress, amount, facts_go_aside, per_second, speed,
-};
+pub(crate) use self::stream::{Reporter, StreamProgress, amount, facts_go_aside, per_second};
 pub(crate) use self::text::{bytes, count, decimal, length, rate};
 
 /// The form of output that suits the caller.

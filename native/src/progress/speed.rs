@@ -2,8 +2,13 @@
 
 use servent_core::time::{Duration, Instant};
 
+use super::{length, rate};
+
 /// How long bytes are counted before there is a rate.
 const WINDOW: Duration = Duration::from_millis(500);
+/// When nothing has come for so long, there is no rate any more: the last one says nothing
+/// about when the rest is here.
+const STALLED: Duration = Duration::from_secs(3);
 
 /// A rate over the last few seconds.
 #[derive(Debug, Default)]
@@ -11,28 +16,66 @@ pub(crate) struct RecentRate {
     since: Option<(Instant, u64)>,
     per_second: u64,
     grows: bool,
+    /// Nothing came while it was measured last.
+    pauses: bool,
+    /// Since when nothing has come, and how much had come by then.
+    still: Option<(Instant, u64)>,
+    /// How long nothing has come, if it is long.
+    waits: Option<Duration>,
 }
 
 impl RecentRate {
-    /// Counts up to `have` bytes; returns the rate, 0 before there is one.
+    /// Counts up to `have` bytes; returns the rate, 0 before there is one and while nothing
+    /// comes.
     pub(crate) fn update(&mut self, now: Instant, have: u64) -> u64 {
+        self.note_stillness(now, have);
         let (at, before) = *self.since.get_or_insert((now, have));
         let passed = now.since(at);
         if passed >= WINDOW {
             let fresh = have.saturating_sub(before).saturating_mul(1_000) / passed.as_millis();
             // A path's start-up says nothing about what comes after it.
             self.grows = fresh > self.per_second.saturating_mul(3) / 2;
+            self.pauses = fresh == 0;
             // The average of the old and the new rate: steady, yet it follows.
             self.per_second = if self.grows { fresh } else { self.per_second.midpoint(fresh) };
             self.since = Some((now, have));
         }
+        if self.waits.is_some() {
+            self.per_second = 0;
+        }
         self.per_second
     }
 
+    /// Before the first byte there is nothing to miss.
+    fn note_stillness(&mut self, now: Instant, have: u64) {
+        let (since, before) = *self.still.get_or_insert((now, have));
+        if have != before {
+            self.still = Some((now, have));
+        }
+        let still = now.since(since);
+        let moved = self.per_second > 0 || self.waits.is_some();
+        self.waits = Some(still).filter(|still| moved && have == before && *still >= STALLED);
+    }
+
     /// True when the rate says how long the rest takes: it no longer grows by half
-    /// from one measurement to the next.
-    pub(crate) const fn is_steady(&self) -> bool {
-        !self.grows
+    /// from one measurement to the next, and something has come in the last one.
+    const fn is_steady(&self) -> bool {
+        !self.grows && !self.pauses
+    }
+
+    /// The rate, and how long the rest of so many bytes takes; or that it waits.
+    pub(crate) fn words(&self, left: Option<u64>) -> String {
+        let whole = left == Some(0);
+        let left = left.filter(|left| *left > 0);
+        if let Some(still) = self.waits.filter(|_| !whole) {
+            return format!("waiting, nothing has moved for {}", length(still.as_secs()));
+        }
+        if self.per_second == 0 {
+            return String::new();
+        }
+        let left = left.filter(|_| self.is_steady()).map(|left| left.div_ceil(self.per_second));
+        let left = left.map_or_else(String::new, |left| format!(", {} left", length(left)));
+        format!("{}{left}", rate(self.per_second))
     }
 }
 
@@ -46,6 +89,42 @@ mod tests {
         assert_eq!(speed.update(Instant::ZERO, 0), 0);
         assert_eq!(speed.update(Instant::from_secs(1), 1_000), 1_000);
         assert_eq!(speed.update(Instant::from_secs(2), 1_000), 500);
+    }
+
+    /// A line that goes dark: an estimate made of the last bytes would be days, for minutes.
+    #[test]
+    fn while_nothing_moves_there_is_no_rate_and_no_rest() {
+        let (mut speed, left) = (RecentRate::default(), Some(10_000_000));
+        let mut tenths = 0_u64..;
+        let mut lines = |speed: &mut RecentRate, have: u64, count: usize| {
+            let mut says = |tenth| {
+                speed.update(Instant::from_micros(tenth * 100_000), have);
+                speed.words(left)
+            };
+            tenths.by_ref().take(count).map(&mut says).collect::<Vec<_>>()
+        };
+        for have in 0..20 {
+            lines(&mut speed, have * 100_000, 1);
+        }
+        assert_eq!(speed.words(left), "977 KiB/s, 10 s left");
+        for line in lines(&mut speed, 2_000_000, 300).iter().skip(10) {
+            assert!(!line.contains("left"), "{line}");
+        }
+        assert_eq!(speed.words(left), "waiting, nothing has moved for 29 s");
+        assert_eq!(speed.update(Instant::from_secs(32), 2_000_000), 0);
+        for have in 21..41 {
+            lines(&mut speed, have * 100_000, 1);
+        }
+        assert_eq!(speed.words(left), "1.0 MiB/s, 10 s left");
+    }
+
+    #[test]
+    fn what_has_not_begun_does_not_wait_for_more() {
+        let mut speed = RecentRate::default();
+        for second in 0..10 {
+            speed.update(Instant::from_secs(second), 0);
+        }
+        assert_eq!(speed.words(Some(1)), "");
     }
 
     /// A path of 10 MB/s that begins with 14 KB a round trip of 100 ms and doubles

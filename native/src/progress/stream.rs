@@ -11,7 +11,7 @@ use servent_core::time::{Duration, Instant};
 use super::bars::{BottomLine, above_bars};
 use super::fit::{ProgressLine, columns};
 use super::speed::RecentRate;
-use super::{Voice, bytes, fetch, length, rate};
+use super::{Voice, bytes, fetch};
 
 /// The shortest time between two redraws on a terminal.
 const DRAW_EVERY: Duration = Duration::from_millis(100);
@@ -146,8 +146,8 @@ impl StreamProgress {
             return;
         }
         self.shown = Some(now);
-        let known = self.of.filter(|_| self.recent.is_steady());
-        let (amount, speed) = (amount(so_far, self.of), speed(so_far, known, per_second));
+        let left = self.of.map(|of| of.saturating_sub(so_far));
+        let (amount, speed) = (amount(so_far, self.of), self.recent.words(left));
         let Self { name, of, .. } = self;
         if let Some(bar) = &self.bar {
             let name = &Shown(name).to_string();
@@ -183,16 +183,6 @@ pub(crate) fn amount(so_far: u64, of: Option<u64>) -> String {
     format!("{}{of}", bytes(so_far))
 }
 
-/// Rate and time left, once there is a rate.
-pub(crate) fn speed(so_far: u64, of: Option<u64>, per_second: u64) -> String {
-    if per_second == 0 {
-        return String::new();
-    }
-    let left = of.map_or(0, |of| of.saturating_sub(so_far) / per_second);
-    let left = if left > 0 { format!(", {} left", length(left)) } else { String::new() };
-    format!("{}{left}", rate(per_second))
-}
-
 /// How much of it is there, in per cent.
 pub(super) fn share(so_far: u64, of: Option<u64>) -> String {
     let percent = of.filter(|of| *of > 0).map(|of| u128::from(so_far) * 100 / u128::from(of));
@@ -207,10 +197,6 @@ mod tests {
     fn a_line_tells_what_is_known() {
         assert_eq!(amount(2_048, None), "2.0 KiB");
         assert_eq!(amount(2_048, Some(4_096)), "2.0 KiB of 4.0 KiB");
-        assert_eq!(speed(2_048, None, 1_024), "1.0 KiB/s");
-        assert_eq!(speed(2_048, Some(4_096), 1_024), "1.0 KiB/s, 2 s left");
-        assert_eq!(speed(0, Some(4_096), 0), "", "it is unknown");
-        assert_eq!(speed(4_096, Some(4_096), 1_024), "1.0 KiB/s");
         assert_eq!((share(1, Some(3)), share(1, None)), (" 33 %".into(), String::new()));
     }
 

@@ -19,7 +19,7 @@ use super::refusal::{fail, last};
 use super::secret::SecretDoor;
 use super::shelf::Shelf;
 use super::small::{SMALL, SmallFile, SmallGroup};
-use super::talk::Talk;
+use super::talk::{Talk, telling};
 use super::target::{Begun, OpenFile, blocking, digest, whole};
 use super::writers::{LOOK_EVERY, Writer};
 use super::{Carried, TransferProgress};
@@ -572,7 +572,9 @@ impl OfferedTransfer {
         }
         // What comes slowly is not small: what is here of it must survive a crash.
         self.spill(inbox).await?;
-        next.await
+        let here = self.open.as_ref().map(|open| (open.entry, open.length));
+        let mut tell = |(entry, so_far)| told(TransferProgress::Bytes { entry, so_far });
+        telling(next, || _ = here.map(&mut tell)).await
     }
 
     /// Writes what is here of a small file as that of any other.

@@ -17,14 +17,12 @@ use super::message::{TransferMessage, number};
 use super::offer::{LackKind, Lacking, Offer, OfferEntry, Source, said};
 use super::proof::ProofKey;
 use super::secret::{Meeting, TransferCode};
-use super::talk::{Silence, Talk};
+use super::talk::{Silence, TELL_EVERY, Talk};
 use super::target::{blocking, digest_of};
 use super::{Carried, TransferProgress};
 use crate::net::Rate;
 use crate::unicast::{Connection, Lost, PeerSilence, SendProgress};
 
-/// How often it is told how much has arrived, while nothing more is sent.
-const TELL_EVERY: Duration = Duration::from_millis(500);
 /// How long a user who stops it waits until the receiver has heard that.
 const STOP_WAIT: Duration = Duration::from_millis(400);
 /// Why a file that changed does not arrive.

@@ -1,5 +1,6 @@
 //! The messages over one connection, plain or encrypted.
 
+use std::pin::Pin;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -15,6 +16,8 @@ const ALIVE_EVERY: Duration = Duration::from_secs(5);
 /// When nothing came for so long, the other side, or the path, is not there: each side says
 /// more often than that that it is.
 pub const SILENT: Duration = Duration::from_secs(7);
+/// How often it is told how much has arrived, while no more is sent, or comes.
+pub(super) const TELL_EVERY: Duration = Duration::from_millis(500);
 /// How long to wait for the other end's close.
 pub(super) const GOODBYE_WAIT: Duration = Duration::from_secs(2);
 /// Bytes of a knock.
@@ -43,6 +46,19 @@ pub async fn knock(connection: &Connection) -> Result<(), Lost> {
     tokio::select! {
         () = answered => Ok(()),
         said = connection.recv() => said.map(|_| ()),
+    }
+}
+
+/// Waits for something, and says now and then how much is here: no more comes meanwhile.
+pub(super) async fn telling<T>(
+    mut work: Pin<&mut impl Future<Output = T>>,
+    mut tell: impl FnMut(),
+) -> T {
+    loop {
+        if let Ok(done) = tokio::time::timeout(TELL_EVERY, work.as_mut()).await {
+            return done;
+        }
+        tell();
     }
 }
 

@@ -19,7 +19,7 @@ use super::target::SwarmTarget;
 use crate::config::units;
 use crate::exit::{Exit, Failure, error_text};
 use crate::progress::{
-    BottomLine, ProgressLine, RecentRate, Reporter, Voice, amount, bytes, columns, count, speed,
+    BottomLine, ProgressLine, RecentRate, Reporter, Voice, amount, bytes, columns, count,
 };
 use crate::signal::Signals;
 
@@ -231,13 +231,13 @@ struct SwarmWords {
 }
 
 impl SwarmWords {
-    fn of_progress(now: &SwarmProgress, per_second: u64) -> Self {
+    fn of_progress(now: &SwarmProgress, speed: String) -> Self {
         let here = here(now);
         let percent = (u128::from(here) * 100).checked_div(now.size.into()).unwrap_or(0);
         Self {
             share: format!("{percent:>3} %"),
             amount: amount(here, Some(now.size)),
-            speed: speed(here, Some(now.size), per_second),
+            speed,
             others: format!(
                 "{}/{} pieces, {} % from the source, {} given, {}{}",
                 now.held,
@@ -268,7 +268,11 @@ impl<'a> SwarmBar<'a> {
             Some(_) => 0,
             None => self.rate.update(at, now.from_source + now.from_peers),
         };
-        let SwarmWords { share, amount, speed, others } = SwarmWords::of_progress(now, per_second);
+        let speed = match now.done {
+            Some(_) => String::new(),
+            None => self.rate.words(Some(now.size.saturating_sub(here(now)))),
+        };
+        let SwarmWords { share, amount, speed, others } = SwarmWords::of_progress(now, speed);
         match &self.line {
             Some(line) => {
                 let name = &self.name;
@@ -327,11 +331,16 @@ mod tests {
             peers: 2,
             ..SwarmProgress::default()
         };
-        let words = SwarmWords::of_progress(&now, 10 * 1_024);
+        let mut rate = RecentRate::default();
+        rate.update(Instant::ZERO, 0);
+        rate.update(Instant::from_secs(1), 10 * 1_024);
+        rate.update(Instant::from_secs(2), 20 * 1_024);
+        let left = now.size - here(&now);
+        let words = SwarmWords::of_progress(&now, rate.words(Some(left)));
         assert_eq!((&words.share[..], &words.amount[..]), (" 25 %", "10.0 KiB of 40.0 KiB"));
         assert_eq!(words.speed, "10.0 KiB/s, 3 s left");
         assert_eq!(words.others, "1/4 pieces, 100 % from the source, 0 B given, 2 peers");
-        let unknown = SwarmWords::of_progress(&SwarmProgress::default(), 0);
+        let unknown = SwarmWords::of_progress(&SwarmProgress::default(), String::new());
         assert_eq!((&unknown.share[..], &unknown.speed[..]), ("  0 %", ""));
     }
 }
