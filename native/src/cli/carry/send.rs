@@ -2,6 +2,7 @@
 
 mod attempt;
 
+use std::cell::Cell;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -16,6 +17,7 @@ use servent_core::text::Shown;
 use super::code::{self, CodeArgs};
 use super::many::{Giving, give};
 use super::other_side::OtherSide;
+use super::silence::{free_seat, leave_seat};
 use super::tally::{TransferTally, TransferWords};
 use super::unicast::{Travel, enlarged, paced, title};
 use crate::cli::Common;
@@ -142,8 +144,10 @@ pub(crate) fn run(common: &Common, arguments: &SendArgs) -> Result<(), Failure> 
             patience: SendPatience::new(arguments.wait),
             reporter: &reporter,
             verbose: common.verbose > 0,
+            spare: Cell::new(None),
         };
         let done = sending.to_its_end().await;
+        leave_seat(sending.spare.take()).await;
         if let Some(via) = &sending.via {
             via.port().give_back().await;
         }
@@ -256,6 +260,9 @@ struct RunningSend<'a> {
     patience: SendPatience,
     reporter: &'a Reporter,
     verbose: bool,
+    /// The socket of a search that found nothing, for the next one: so what all searches
+    /// spend on knocks is bounded.
+    spare: Cell<Option<Endpoint>>,
 }
 
 /// A receiver that was found.
@@ -429,7 +436,13 @@ impl RunningSend<'_> {
             let endpoint = bind_for(peer, self.from, options).await?;
             return Ok(ReachedReceiver { endpoint, peer, at: peer, news: None });
         };
-        let endpoint = bind_any(self.from, self.options_via()).await?;
+        let at_port = |spare: &Endpoint| {
+            self.from.is_none_or(|from| from.port() == spare.local_addr().port())
+        };
+        let endpoint = match self.spare.take().filter(at_port) {
+            Some(spare) => spare,
+            None => bind_any(self.from, self.options_via()).await?,
+        };
         let found = tokio::select! {
             found = via.call(&endpoint, self.patience.to_come, self.reporter) => {
                 found.map_err(|failure| SendTrouble::Away(failure, false))
@@ -441,7 +454,9 @@ impl RunningSend<'_> {
                 Ok(ReachedReceiver { endpoint, peer, at, news: Some(news) })
             }
             Err(trouble) => {
-                leave(endpoint, AGAIN_AFTER).await;
+                let mut seat = Some(endpoint);
+                free_seat(&mut seat).await;
+                self.spare.set(seat);
                 Err(trouble)
             }
         }

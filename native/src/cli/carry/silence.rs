@@ -50,7 +50,7 @@ pub(crate) async fn tell_silence(
 
 /// Seeks a receiver that is silent at its meeting place: one that was started again is
 /// found there, from the endpoint in `seat`. The connection goes on meanwhile, and the
-/// search ends when the receiver is heard on it.
+/// search ends when the receiver is heard on it; the endpoint stays for the next search.
 pub(crate) async fn find_again(
     (via, silence): (&ViaPlace, PeerSilence),
     bind: impl AsyncFn() -> Result<Endpoint, Failure>,
@@ -64,15 +64,28 @@ pub(crate) async fn find_again(
             found = seek(via, &bind, seat, reporter) => Some(found),
             () = silence.ends(SILENT) => None,
         };
-        match (found, seat.take()) {
-            (Some(found), Some(endpoint)) => return (endpoint, found),
-            (_, unused) => leave_seat(unused).await,
+        if let Some(found) = found
+            && let Some(endpoint) = seat.take()
+        {
+            return (endpoint, found);
         }
+        free_seat(seat).await;
         say_heard(&other(), reporter);
     }
 }
 
-/// Leaves a seat that is not needed, if there is one.
+/// Leaves the place. The endpoint, if there is one, stays for the next search: what it may
+/// still spend on knocks is the endpoint's, and a place that introduces a sender to many
+/// addresses would have as much anew from every other one.
+pub(crate) async fn free_seat(seat: &mut Option<Endpoint>) {
+    if let Some(endpoint) = seat
+        && endpoint.end_visit().await.is_err()
+    {
+        *seat = None; // It has ended.
+    }
+}
+
+/// The search is over for good.
 pub(crate) async fn leave_seat(seat: Option<Endpoint>) {
     if let Some(endpoint) = seat {
         leave(endpoint, LEAVING).await;
@@ -86,13 +99,48 @@ async fn seek(
     reporter: &Reporter,
 ) -> FoundPeer {
     loop {
-        if let Ok(endpoint) = bind().await {
-            let endpoint = seat.insert(endpoint);
-            if let Ok(found) = via.call(endpoint, None, reporter).await {
-                return found;
-            }
-            leave_seat(seat.take()).await;
+        if seat.is_none() {
+            *seat = bind().await.ok();
         }
+        if let Some(endpoint) = seat
+            && let Ok(found) = via.call(endpoint, None, reporter).await
+        {
+            return found;
+        }
+        free_seat(seat).await;
         sleep(SEEK_AGAIN).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::net::{Ipv4Addr, UdpSocket};
+
+    use servent::unicast::{EndpointOptions, MeetingSecret};
+
+    use super::*;
+    use crate::cli::finding::via::bind_any;
+    use crate::progress::Voice;
+
+    /// A place that never answers is given up after four seconds, and asked again.
+    #[tokio::test]
+    async fn a_search_goes_on_from_the_socket_on_which_it_began() {
+        let place = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let name = place.local_addr().unwrap().to_string();
+        let via = ViaPlace::find(&name, MeetingSecret::from_words("ocean-pepper")).await.unwrap();
+        let bound = Cell::new(0);
+        let bind = async || {
+            bound.set(bound.get() + 1);
+            bind_any(Some((Ipv4Addr::LOCALHOST, 0).into()), EndpointOptions::default()).await
+        };
+        let (mut seat, reporter) = (None, Reporter::new(Voice::Quiet, false));
+        for _ in 0..2 {
+            let search = seek(&via, &bind, &mut seat, &reporter);
+            assert!(tokio::time::timeout(Duration::from_secs(6), search).await.is_err());
+            free_seat(&mut seat).await;
+        }
+        assert_eq!(bound.get(), 1, "each has as many knocks to spend");
+        leave_seat(seat).await;
     }
 }

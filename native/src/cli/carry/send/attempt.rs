@@ -7,7 +7,7 @@ use servent::unicast::{Endpoint, MeetNews};
 
 use super::{ReachedReceiver, RunningSend, SendTrouble, stopped};
 use crate::cli::carry::questions::Counted;
-use crate::cli::carry::silence::{find_again, leave_seat, tell_silence};
+use crate::cli::carry::silence::{find_again, free_seat, tell_silence};
 use crate::cli::carry::tally::TransferTally;
 use crate::cli::finding::via::{FoundPeer, bind_any};
 use crate::signal::Signals;
@@ -24,7 +24,7 @@ impl RunningSend<'_> {
         tally: &mut TransferTally<'_>,
         (title, signals): (&str, &mut Signals),
     ) -> Result<(), SendTrouble> {
-        let mut seat = None;
+        let mut seat = self.spare.take();
         let outcome = {
             let again = self.found_again(sender, &mut seat);
             tokio::pin!(again);
@@ -53,7 +53,8 @@ impl RunningSend<'_> {
                 outcome => outcome,
             }
         };
-        leave_seat(seat).await;
+        free_seat(&mut seat).await;
+        self.spare.set(seat);
         outcome
     }
 
