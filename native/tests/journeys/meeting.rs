@@ -254,25 +254,37 @@ fn pa_15_the_doctor_says_what_a_router_lets_in() {
 /// for each knock which rule it follows.
 #[test]
 fn pa_12_the_recording_of_a_punched_transfer_shows_every_knock_with_its_rule() {
-    let Some(network) = network(["port", "port"]) else { return };
+    recorded(["port", "port"], &[], ("direct", ["met-sent.sqlog", "met-received.sqlog"]));
+}
+
+#[test]
+fn pa_12_the_recording_of_a_relayed_transfer_shows_every_knock_with_its_rule() {
+    let names = ["relayed-sent.sqlog", "relayed-received.sqlog"];
+    recorded(["symmetric", "symmetric"], &["--relay", "20M"], ("relayed", names));
+}
+
+/// Leaves the recordings of the sender and of the receiver by these names for the page's tests.
+fn recorded(kinds: [&str; 2], relay: &[&str], (way, names): (&str, [&str; 2])) {
+    let Some(network) = network(kinds) else { return };
     let home = network.place.path("home");
     std::fs::create_dir_all(home.join("inbox")).unwrap();
     std::fs::write(home.join("song.ogg"), noise(300_000)).unwrap();
     let [song, inbox, sent, received] = ["song.ogg", "inbox", "sent.sqlog", "received.sqlog"]
         .map(|name| home.join(name).display().to_string());
-    let mut place = Running::start(network.servent(0, &["meet", "--listen", VIA, "--json"]));
+    let meet = [&["meet", "--listen", VIA, "--json"], relay].concat();
+    let mut place = Running::start(network.servent(0, &meet));
     place.event("listening");
     let take = ["receive", "--via", VIA, "-o", &inbox, "--yes", "--json", "--trace", &received];
     let mut receiver = Running::start(network.servent(2, &take));
     receiver.event("at_place");
     let give = ["send", "--via", VIA, &song, "--json", "--trace", &sent];
     let mut sender = Running::start(network.servent(1, &give));
-    assert_eq!(sender.event("sent")["path"], "direct");
+    assert_eq!(sender.event("sent")["path"], way);
     assert_eq!(sender.end().code(), Some(0));
     receiver.event("received");
     receiver.signal("INT");
     assert_eq!(receiver.end().code(), Some(0));
-    for (file, name) in [(&sent, "met-sent.sqlog"), (&received, "met-received.sqlog")] {
+    for (file, name) in [&sent, &received].into_iter().zip(names) {
         leave_for_page(file.as_ref(), name);
         let tape = std::fs::read(file).unwrap();
         let report = servent::replay::bytes(&tape);

@@ -61,6 +61,8 @@ pub(super) struct Ends {
     again: Option<Again>,
     seal: Seal,
     peers: Vec<SocketAddr>,
+    /// Where those are that are not at the address that is their name.
+    routes: BTreeMap<SocketAddr, SocketAddr>,
     seen: Vec<Seen>,
     marks: Vec<LifelineMark>,
     /// Half the smoothed round-trip time with each peer, as it was measured.
@@ -97,6 +99,7 @@ impl Ends {
             again: None,
             seal: Seal::None,
             peers: Vec::new(),
+            routes: BTreeMap::new(),
             seen: Vec::new(),
             marks: Vec::new(),
             ways: Vec::new(),
@@ -188,6 +191,12 @@ impl Ends {
         UnicastTotals { written, delivered, last, ..counted }
     }
 
+    /// Where a peer is: at a name that a meeting gave it, no host is. While it is relayed
+    /// that is its place.
+    pub(super) fn place_of(&self, peer: SocketAddr) -> SocketAddr {
+        self.routes.get(&peer).copied().unwrap_or(peer)
+    }
+
     fn peer(&mut self, at: SocketAddr) -> u32 {
         let known = self.peers.iter().position(|peer| *peer == at);
         known.unwrap_or_else(|| {
@@ -234,7 +243,10 @@ impl Ends {
     }
 
     fn told(&mut self, at: Instant, told: &Told, record: u64) {
-        let peer = self.peer(told.peer());
+        if let Told::Moved { peer, to, .. } = told {
+            self.routes.insert(*peer, *to);
+        }
+        let peer = self.peer(self.place_of(told.peer()));
         let mark = LifelineMark {
             at,
             seq: record,

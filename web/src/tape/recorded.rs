@@ -169,7 +169,9 @@ impl Recorded {
         let node = self.take.player.node().filter(|_| end == NodeId(0));
         let endpoint = node.and_then(Node::datagrams);
         let of = |peer| {
-            let place = self.take.ends.as_ref()?.peers().iter().position(|at| *at == peer)?;
+            let ends = self.take.ends.as_ref()?;
+            let peer = ends.place_of(peer);
+            let place = ends.peers().iter().position(|at| *at == peer)?;
             Some((NodeId(place as u32 + 1), peer.to_string()))
         };
         let peers = endpoint.map_or_else(Vec::new, |endpoint| margins(endpoint, of));

@@ -20,7 +20,7 @@ const TAPES = FOLDER ? readdirSync(FOLDER).filter((name) => name.endsWith('.sqlo
 const COMMANDS = ['get', 'honest', 'receive', 'search', 'send', 'share', 'swarm-resumed', 'swarm-serve', 'swarm-stopped'];
 
 /** Of two that met, where the machine can have routers. */
-const MET = ['met-received', 'met-sent'].map((name) => `${name}.sqlog`);
+const MET = ['met-received', 'met-sent', 'relayed-received', 'relayed-sent'].map((name) => `${name}.sqlog`);
 
 /** @param {string} name */
 const bytesOf = (name) => readFileSync(path.join(String(FOLDER), name));
@@ -72,6 +72,15 @@ describe('two that met through their routers', { skip }, () => {
       const knocks = run.records(0, run.count(), '').filter((/** @type {any} */ r) => r.event.meet?.what === 'knocked');
       assert.ok(knocks.length >= 2, `${knocks.length} knocks`);
       assert.deepEqual([...new Set(knocks.map((/** @type {any} */ r) => run.why(r.seq).id))], ['PA-12']);
+      run.free();
+    });
+
+    test(`${name} names the other side by where it is`, async () => {
+      const core = await inNode();
+      const run = core.Tape.fromBytes(bytesOf(name)).ladder().run();
+      while (!run.explore(100));
+      const named = run.nodes().map((/** @type {any} */ node) => node.name);
+      assert.ok(named.length >= 2 && !named.some((/** @type {string} */ one) => one.includes('fd73:')), named.join());
       run.free();
     });
   }
