@@ -1,7 +1,7 @@
 /** Where things are on the page, for the tests of its layout. */
 
 /** The picture itself, without what is said of it. */
-const PICTURE = '.lanes, .routing-stage, .unicast-body, .swarm-body';
+const PICTURE = '.lanes, .routing-stage, .unicast-body, .swarm-body, .meet-body';
 
 /** Where the parts of the page are, and what lies at the middle of what must be hit. @param {import('puppeteer-core').Page} page */
 export const measure = (page) => page.evaluate((picture) => {

@@ -10,7 +10,7 @@ import { hiddenWords, measure, overlaps } from '../layout.js';
 /** Width and height of the screens that people sit before; 640 × 400 is a laptop at twice the size. @type {[number, number][]} */
 const SIZES = [[320, 640], [375, 812], [640, 400], [768, 1024], [1024, 768], [1280, 800], [1920, 1080]];
 /** @type {Record<string, string>} */
-const STORIES = { queue: 'p=one-cut-wire&t=40000', routing: 'p=round-and-back&t=400', unicast: 'p=lose-middle&t=400', swarm: 'p=two-for-one&t=5000' };
+const STORIES = { queue: 'p=one-cut-wire&t=40000', routing: 'p=round-and-back&t=400', unicast: 'p=lose-middle&t=400', swarm: 'p=two-for-one&t=5000', meet: 'p=knock-early&t=1350' };
 /** Of a laptop's height the picture has this share at least. */
 const SHARE = 0.6;
 
@@ -22,7 +22,8 @@ for (const name of BROWSERS) {
     after(() => started.close());
 
     test('at 1280 × 800 the picture has most of the height, in every view', async () => {
-      for (const [view, story] of Object.entries(STORIES)) {
+      // What the routers' tables say is half of the picture of a meeting.
+      for (const [view, story] of Object.entries(STORIES).filter(([id]) => id !== 'meet')) {
         const { page } = await open(started, `#1/${view}?${story}`);
         // A person who has read the hint has put it away.
         await page.evaluate(() => document.querySelector('.hint')?.remove());
@@ -48,7 +49,7 @@ for (const name of BROWSERS) {
               await page.waitForFunction(() => /** @type {any} */ (document.querySelector('servent-lab'))?.session?.run && document.querySelector('.transport'));
             }
             if (projector) await page.evaluate(() => { document.documentElement.dataset.projector = ''; });
-            for (const [width, height] of SIZES.filter(([w]) => !projector || w >= 1024)) {
+            for (const [width, height] of SIZES) {
               await page.setViewport({ width, height });
               await frame(page);
               const { parts, covered, wide, picture } = await measure(page);
