@@ -61,9 +61,15 @@ export class Lane {
   /** @type {Set<string>} */ #acted = new Set();
   /** @type {Map<number, [number, number][]>} */ #downs = new Map();
 
-  /** Whose margins are shown: the first that sends, and the last that receives. @returns {[number, number]} */
+  /**
+   * Whose margins are shown: the first that sends, and the last that receives. What one end
+   * recorded names places and doors too: there it is the peer of most messages.
+   * @returns {[number, number]}
+   */
   ends() {
-    const nodes = /** @type {T.NodeInfo[]} */ (/** @type {unknown} */ (this.run.nodes));
+    const all = /** @type {T.NodeInfo[]} */ (/** @type {unknown} */ (this.run.nodes));
+    const busiest = this.run.busiest;
+    const nodes = busiest === null ? all : all.filter((n) => n.id === busiest || this.run.recorded?.has(n.id));
     const first = nodes.find((n) => n.role !== 'receiver') ?? nodes[0];
     const last = nodes.findLast((n) => n.role !== 'sender' && n !== first) ?? nodes[nodes.length - 1];
     return [first.id, last.id];
@@ -80,7 +86,10 @@ export class Lane {
     this.width = width;
     this.left = { x: x + 6, width: width >= ROOMY ? left - 6 : 0 };
     this.right = { x: b + gap, width: width >= SLIM ? right - 6 : 0 };
-    this.lines = new Map(this.run.nodes.map((node, i) => [node.id, a + ((b - a) * i) / (count - 1)]));
+    const [first, last] = this.ends();
+    const between = this.run.nodes.map((n) => n.id).filter((id) => id !== first && id !== last);
+    const order = this.run.busiest === null ? this.run.nodes.map((n) => n.id) : [first, ...between, last];
+    this.lines = new Map(order.map((id, i) => [id, a + ((b - a) * i) / (count - 1)]));
   }
   x = 0;
   width = 0;
@@ -135,6 +144,29 @@ export class Lane {
     for (const { arrow, kind } of sorted) this.#arrow(ctx, arrow, kind, look);
     this.#labels(ctx, sorted.reverse(), look);
     this.#marks(ctx, look, from, to);
+    ctx.restore();
+    this.#between(ctx, look);
+  }
+
+  /** The names of lines that no head names: those between the two ends. @param {CanvasRenderingContext2D} ctx @param {Look} look */
+  #between(ctx, { top, colours }) {
+    if (this.run.busiest === null) return;
+    const ends = this.ends();
+    const { size, font } = colours;
+    const room = (this.width - this.left.width - this.right.width) / this.lines.size;
+    ctx.save();
+    ctx.textBaseline = 'middle';
+    ctx.textAlign = 'center';
+    ctx.font = `700 ${size}px ${font}`;
+    for (const [id, x] of this.lines) {
+      if (ends.includes(id)) continue;
+      const name = this.run.node(id)?.name ?? '';
+      const half = Math.min(room, ctx.measureText(name).width + 10) / 2;
+      ctx.fillStyle = colours.paper;
+      pill(ctx, x, top + size, half, size);
+      ctx.fillStyle = colours['ink-soft'];
+      ctx.fillText(name, x, top + size + 0.5, 2 * half - 8);
+    }
     ctx.restore();
   }
 

@@ -20,6 +20,9 @@ export class UnicastRun extends Run {
   /** The ends whose instants were recorded; all of them in a simulated world. @type {Set<number>|null} */
   recorded = 'recorded' in this.source ? new Set(this.source.recorded()) : null;
 
+  /** Of what one end recorded with several others: that with which it exchanged most messages. @type {number|null} */
+  busiest = null;
+
   /** @override */
   get home() { return this.nodes.find((n) => this.recorded?.has(n.id)) ?? this.nodes.find((n) => n.role === 'sender') ?? this.nodes[0]; }
   /** @returns {string} */
@@ -40,8 +43,20 @@ export class UnicastRun extends Run {
     this.#refused = new Set(this.marks.filter((m) => m.kind === 'rejected').map((m) => `${m.node}/${m.at}`));
     this.#measure();
     this.#cover();
+    this.busiest = this.#others();
     this.edition += 1;
     return true;
+  }
+
+  #others() {
+    const { recorded } = this;
+    if (recorded?.size !== 1 || this.nodes.length <= 2) return null;
+    const messages = new Map(this.nodes.filter(({ id }) => !recorded.has(id)).map(({ id }) => [id, 0]));
+    for (const { from, to, blocks } of this.arrows) {
+      const other = recorded.has(from) ? to : from;
+      messages.set(other, (messages.get(other) ?? 0) + blocks.length);
+    }
+    return [...messages].reduce((most, one) => (one[1] > most[1] ? one : most))[0];
   }
   /** @type {Map<number, T.Arrow>} */ #byId = new Map();
   /** Another branch, another future. */

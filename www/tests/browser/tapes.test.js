@@ -10,7 +10,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { BROWSERS, drop, open, start, state } from '../browser.js';
+import { BROWSERS, drop, frame, open, start, state } from '../browser.js';
 import { inNode } from '../digest.js';
 
 const FOLDER = process.env.SERVENT_TAPES;
@@ -153,6 +153,20 @@ for (const browser of BROWSERS) {
       assert.deepEqual(complaints, []);
       await page.close();
     });
+
+    for (const name of TAPES.filter((one) => MET.includes(one))) {
+      test(`${name} has the two between which the messages went at the sides`, async () => {
+        const { page } = await open(started, '#1/queue?p=rush-hour&t=0');
+        await drop(page, name, bytesOf(name));
+        await page.waitForFunction(() => /** @type {any} */ (document.querySelector('unicast-pane'))?.lanes[0]?.run.arrows.some((/** @type {any} */ a) => a.blocks.length > 0));
+        await frame(page);
+        await frame(page);
+        const ends = await page.$$eval('.unicast-head .end b', (all) => all.slice(0, 2).map((n) => n.textContent ?? ''));
+        const other = ends.find((one) => one !== 'unicast') ?? '';
+        assert.match(other, name.startsWith('relayed') ? /^192\.0\.2\.1:6349$/ : /^192\.0\.2\.1[12]:/, ends.join());
+        await page.close();
+      });
+    }
 
     for (const name of ['send.sqlog', 'receive.sqlog']) {
       test(`${name} is a picture of its datagrams, and the same run in the view beside it`, async () => {
