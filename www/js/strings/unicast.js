@@ -95,7 +95,7 @@ export const unicast = {
   'label.size_found': (a) => `${a.size} B!`,
   'label.challenge': 'is it you?',
   'label.response': 'it is',
-  'label.empty': 'nothing',
+  'label.empty': 'something else',
   'block.data': (a) => `message${a.many ? 's' : ''} ${a.n}`,
   'block.first': (a) => `message${a.many ? 's' : ''} ${a.n}, the first of the connection`,
   'block.again': (a) => `message${a.many ? 's' : ''} ${a.n} once more, because ${REASONS[a.why] ?? a.why}`,

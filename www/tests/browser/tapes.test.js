@@ -164,6 +164,13 @@ for (const browser of BROWSERS) {
         const ends = await page.$$eval('.unicast-head .end b', (all) => all.slice(0, 2).map((n) => n.textContent ?? ''));
         const other = ends.find((one) => one !== 'unicast') ?? '';
         assert.match(other, name.startsWith('relayed') ? /^192\.0\.2\.1:6349$/ : /^192\.0\.2\.1[12]:/, ends.join());
+        // Knocks, and talk with the place, are datagrams of the same port and no part of the transfer.
+        const words = await page.evaluate(async () => {
+          const { label } = await import('#lab/unicast/words.js');
+          const { run } = /** @type {any} */ (document.querySelector('servent-lab')).session;
+          return run.arrows.filter((/** @type {any} */ a) => a.blocks.length === 0).map(label);
+        });
+        assert.ok(words.length >= 4 && words.every((/** @type {string} */ one) => one === 'something else'), words.join());
         await page.close();
       });
     }

@@ -96,7 +96,7 @@ export const unicast = {
   'label.size_found': (a) => `${a.size} B!`,
   'label.challenge': 'bist du es?',
   'label.response': 'ja',
-  'label.empty': 'nichts',
+  'label.empty': 'etwas anderes',
   'block.data': (a) => `Nachricht${a.many ? 'en' : ''} ${a.n}`,
   'block.first': (a) => `Nachricht${a.many ? 'en' : ''} ${a.n}, die erste der Verbindung`,
   'block.again': (a) => `Nachricht${a.many ? 'en' : ''} ${a.n} noch einmal, weil ${REASONS[a.why] ?? a.why}`,

@@ -96,7 +96,7 @@ export const unicast = {
   'label.size_found': (a) => `¡${a.size} B!`,
   'label.challenge': '¿sigue ahí?',
   'label.response': 'sí',
-  'label.empty': 'nada',
+  'label.empty': 'otra cosa',
   'block.data': (a) => `mensaje${a.many ? 's' : ''} ${a.n}`,
   'block.first': (a) => `mensaje${a.many ? 's' : ''} ${a.n}, el primero de la conexión`,
   'block.again': (a) => `mensaje${a.many ? 's' : ''} ${a.n} otra vez, porque ${REASONS[a.why] ?? a.why}`,

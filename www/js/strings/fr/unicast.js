@@ -96,7 +96,7 @@ export const unicast = {
   'label.size_found': (a) => `${a.size} B !`,
   'label.challenge': 'êtes-vous là ?',
   'label.response': 'oui',
-  'label.empty': 'rien',
+  'label.empty': 'autre chose',
   'block.data': (a) => `message${a.many ? 's' : ''} ${a.n}`,
   'block.first': (a) => `message${a.many ? 's' : ''} ${a.n}, le premier de la connexion`,
   'block.again': (a) => `message${a.many ? 's' : ''} ${a.n} de nouveau, parce que ${REASONS[a.why] ?? a.why}`,
