@@ -27,10 +27,12 @@ for (const name of BROWSERS) {
     });
 
     test('a link that names a view alone opens its first story, without a complaint', async () => {
-      const { page } = await open(started, '#1/swarm');
-      assert.equal((await state(page)).view, 'swarm');
-      assert.equal(await page.$('.notice.bad'), null);
-      await page.close();
+      for (const view of ['queue', 'routing', 'unicast', 'swarm', 'meet']) {
+        const { page } = await open(started, `#1/${view}`);
+        assert.equal((await state(page)).view, view);
+        assert.equal(await page.$('.notice.bad'), null);
+        await page.close();
+      }
     });
 
     test('a link to a lesson that is not there stays in its view and says so', async () => {
