@@ -377,7 +377,10 @@ impl Endpoint {
             matches!(block, ConnBlock::Data(_) | ConnBlock::Probe { .. } | ConnBlock::Close(_))
         };
         let known = self.peers.find(addr);
-        if known.is_none() && self.config.prove && !self.is_proven(addr, &packet) {
+        // One that can have no peers, such as a meeting place, asks for no proof either: a
+        // peer that was reached through it would take the question for a sign of life.
+        let asks = self.config.prove && self.config.peers > 0;
+        if known.is_none() && asks && !self.is_proven(addr, &packet) {
             return self.challenge(now, (from, addr), (&packet, bytes), fx);
         }
         let at = if known.is_none() && packet.blocks.iter().any(welcome) {
@@ -411,9 +414,11 @@ impl Endpoint {
                 peer.datagram(*conn);
             }
             let conn = block.conn();
-            ours |= peer.has(conn);
+            // Any host that knows nothing of a connection asks for its first message.
+            let knows = !matches!(block, ConnBlock::Request(_));
+            ours |= knows && peer.has(conn);
             peer.block(block, thin, || token(key, addr, conn), &mut cx);
-            ours |= peer.has(conn);
+            ours |= knows && peer.has(conn);
         }
         peer.heard.0 += u64::from(ours);
         self.mark(now, at);

@@ -87,6 +87,19 @@ fn one_datagram_leaves_nothing_behind_and_is_answered_by_a_shorter_one() {
     }
 }
 
+/// Such as a meeting place: what it answers would be taken for a sign of life of the peer
+/// that was reached through it.
+#[test]
+fn one_that_can_have_no_peers_asks_none_for_proof() {
+    let config = Config { peers: 0, ..wary(Profile::Adaptive) };
+    let mut endpoint = Endpoint::new(config, Rng::new(1));
+    let conn = UnicastConnId(9);
+    let close = ConnBlock::Close(Close { conn, last: 5, abandoned: false });
+    for packet in [first(9, None), alone(ConnBlock::Probe { conn, sent: 7 }), alone(close)] {
+        assert_eq!(heard(&mut endpoint, addr(0), packet), []);
+    }
+}
+
 #[test]
 fn a_token_counts_only_on_a_first_message() {
     let mut endpoint = Endpoint::new(wary(Profile::Adaptive), Rng::new(1));

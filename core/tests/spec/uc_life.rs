@@ -3,7 +3,7 @@
 use crate::unicast_support;
 
 use servent_core::unicast::{Config, Event, Input, Profile, UnicastConnId};
-use servent_core::wire::unicast::{Close, ConnBlock, Packet};
+use servent_core::wire::unicast::{Close, ConnBlock, FirstMessageRequest, Packet};
 use unicast_support::{Fate, PROFILES, World, addr, config};
 
 const WINDOW: u64 = 10;
@@ -107,11 +107,14 @@ fn uc_13_what_is_of_no_connection_with_a_peer_is_not_heard_of_it() {
         let heard = |world: &World| [0, 1].map(|n| world.nodes[n].endpoint.heard(addr(1 - n)));
         let before = heard(&world);
         assert!(before.iter().all(|count| *count > 0), "{profile:?}: {before:?}");
-        let conn = UnicastConnId(world.sender(0, 1).unwrap().conn.0 ^ 1);
+        let known = world.sender(0, 1).unwrap().conn;
+        let conn = UnicastConnId(known.0 ^ 1);
         for block in [
             ConnBlock::Challenge { conn, token: 7 },
             ConnBlock::Closed { conn, upto: 1 },
             ConnBlock::Close(Close { conn, last: 0, abandoned: false }),
+            // A host that knows nothing of the connection asks for its first message.
+            ConnBlock::Request(FirstMessageRequest { conn: known, token: 7 }),
         ] {
             for n in [0, 1] {
                 world.inject(n, addr(1 - n), Packet { blocks: vec![block.clone()] });
