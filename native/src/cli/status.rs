@@ -110,6 +110,16 @@ fn site(out: &mut String, servent: &Value) {
     }
 }
 
+/// Where others meet it that cannot connect to it.
+fn meeting(out: &mut String, meeting: &Value) {
+    let Some(place) = meeting["place"].as_str().map(Shown) else { return };
+    let _ = match meeting["why"].as_str().map(Shown) {
+        Some(why) => writeln!(out, "not met at {place} now: {why}"),
+        None if meeting["waits"] == true => writeln!(out, "met at {place}"),
+        None => writeln!(out, "not met at {place} yet"),
+    };
+}
+
 /// The status as a table for people.
 fn table(now: Instant, status: &Value) -> String {
     let mut out = String::new();
@@ -136,6 +146,7 @@ fn table(now: Instant, status: &Value) -> String {
             n(&view["shared"]),
         );
         site(&mut out, servent);
+        meeting(&mut out, &servent["meeting"]);
         let ends = servent["certificate_ends"].as_u64().map(Instant::from_micros);
         if let Some(text) = ends.and_then(|ends| certificate::ending(now, ends)) {
             let _ = writeln!(out, "{text}");
@@ -279,6 +290,7 @@ mod tests {
     fn a_status_reads_as_a_table() {
         let status = serde_json::json!({ "servents": [{
             "name": "servent", "listen": ["127.0.0.1:6346"],
+            "meeting": { "place": "place.example", "waits": true, "why": null },
             "overlay": { "hosts": 9, "firewalled": true, "tables": [{ "young": 3, "old": 4, "bytes": 2048 }],
                 "links": [{ "peer": "10.0.0.9:6346", "agent": "X/1", "received": 5, "sent": 6,
                             "dropped": 1 }],
@@ -297,6 +309,7 @@ mod tests {
                             "position": 1, "eta": 65, "file": "m/", "files": 20_000 }]}}}]});
         let text = table(Instant::from_secs(40), &status);
         assert!(text.contains("slots 1/1   in line 1 of at most 5000"), "{text}");
+        assert!(text.contains("\nmet at place.example\n"), "{text}");
         assert!(text.contains("1.0 KiB of 2.0 KiB  a\n"), "{text}");
         let gone = "c  client gone, its slot is kept for it for 1 min 30 s\n";
         assert!(text.contains(gone), "{text}");
@@ -307,5 +320,20 @@ mod tests {
         assert!(text.contains("others cannot connect to us"), "{text}");
         assert!(text.contains("remembered 7 in 2.0 KiB"), "{text}");
         assert!(text.contains("dropped query          duplicate 1"), "{text}");
+    }
+
+    #[test]
+    fn a_servent_that_is_not_met_says_why() {
+        let met = |waits: bool, why: Value| {
+            let place = serde_json::json!({ "place": "place.example", "waits": waits, "why": why });
+            let mut out = String::new();
+            meeting(&mut out, &place);
+            out
+        };
+        assert_eq!(met(false, Value::Null), "not met at place.example yet\n");
+        assert_eq!(
+            met(false, "it is silent".into()),
+            "not met at place.example now: it is silent\n"
+        );
     }
 }

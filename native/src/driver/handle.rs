@@ -24,9 +24,9 @@ use servent_core::wire::pdtp::{Hash, Text};
 use tokio::net::TcpStream;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 
-use super::SettingChange;
 use super::datagrams::SharedEndpoint;
 use super::tally::DriverTally;
+use super::{ServentMeeting, SettingChange};
 use crate::access::AccessWatch;
 use crate::clock::Clock;
 use crate::counters::Counters;
@@ -141,6 +141,8 @@ pub(crate) struct Outside {
     pub(crate) unsaved: Unsaved,
     /// How many parts of a divided site it leads.
     pub(crate) standing: Mutex<Option<SiteStanding>>,
+    /// Where others meet it.
+    pub(crate) meeting: Mutex<Option<ServentMeeting>>,
     pub(crate) pages: Option<Arc<Pages>>,
 }
 

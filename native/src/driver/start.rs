@@ -98,10 +98,10 @@ impl Driver {
             names: Arc::default(),
             unsaved: Unsaved::new(clock),
             standing: Mutex::new(standing),
+            meeting: Mutex::default(),
             pages,
         });
-        let node = Node::new(config, seed);
-        let outside_too = Arc::clone(&outside);
+        let (node, outside_too) = (Node::new(config, seed), Arc::clone(&outside));
         let host = HostedNode { clock, node, messaging, caches, tape, outside: outside_too };
         let disk = Disk {
             store: folders.store,

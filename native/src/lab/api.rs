@@ -131,6 +131,7 @@ async fn one_status(live: &Live, count: u32) -> Result<Value, servent::error::Ru
         "overlay": handle.neighbourhood().await?,
         "store_away": handle.is_store_unavailable(),
         "parts": handle.standing(),
+        "meeting": handle.meeting(),
         "certificate_ends": handle.identity().map(Identity::ends),
     }))
 }

@@ -155,6 +155,29 @@ fn one_that_waits_is_told_that_the_place_ends() {
 }
 
 #[test]
+fn the_status_of_a_servent_says_where_it_is_met() {
+    let at = Place::new();
+    let (mut place, via) = meeting_place(&at, &[]);
+    at.share("song.ogg", 1_000);
+    let mut sharing = at.sharing(&["--meet", &via]);
+    sharing.event("at_place");
+    let status = |words: &[&str]| {
+        let told = at.run(&[&["status", "--state", "state"], words].concat());
+        String::from_utf8(told.stdout).unwrap()
+    };
+    let told: serde_json::Value = serde_json::from_str(&status(&["--json"])).unwrap();
+    let meeting = &told["servents"][0]["meeting"];
+    let wanted = serde_json::json!({ "place": via, "waits": true, "why": null });
+    assert_eq!(meeting, &wanted, "{told}");
+    assert!(status(&[]).contains(&format!("\nmet at {via}\n")), "{}", status(&[]));
+    place.signal("INT");
+    place.ended();
+    let why = sharing.event("unmet")["why"].as_str().unwrap().to_owned();
+    let told = status(&[]);
+    assert!(told.contains(&format!("\nnot met at {via} now: {why}\n")), "{told}");
+}
+
+#[test]
 fn a_link_with_a_wrong_code_is_named_within_seconds() {
     let at = Place::new();
     let (_place, via) = meeting_place(&at, &[]);

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use futures::FutureExt as _;
 use serde_json::json;
-use servent::driver::Handle;
+use servent::driver::{Handle, ServentMeeting};
 use servent::sys::OwnerOnly as _;
 use servent::transfer::{CarriedStreams, SecretDoor, TransferCode};
 use servent::unicast::{Endpoint, EndpointOptions, MeetingSecret};
@@ -127,13 +127,16 @@ async fn meet(
     let reporter = Reporter::new(voice, false);
     let visitors = Arc::new(Semaphore::new(VISITORS));
     let (mut door, mut pause, mut known) = (None, AGAIN.0, false);
+    let note = |waits, why| handle.note_meeting(ServentMeeting { place: name.clone(), waits, why });
+    note(false, None);
     loop {
         known = known || tell_overlay((&name, &state), &handle).await.is_ok();
         let Ok(seat) = Arc::clone(&visitors).acquire_owned().await else { return };
         if end.peek().is_some() {
             return;
         }
-        match next((&name, &state), &mut door, (&reporter, end.clone())).await {
+        let waits = || note(true, None);
+        match next((&name, &state), &mut door, (&reporter, &waits), end.clone()).await {
             Ok(None) => return,
             Ok(Some((visit, secret))) => {
                 pause = AGAIN.0;
@@ -147,6 +150,7 @@ async fn meet(
             }
             Err(failure) => {
                 let fact = json!({ "event": "unmet", "why": failure.what });
+                note(false, Some(failure.what.clone()));
                 reporter.tell(&fact, &failure.to_string());
                 let _ = timeout(pause, end.clone()).await;
                 pause = (pause * 2).min(AGAIN.1);
@@ -180,7 +184,8 @@ type FoundVisitor = (Endpoint, FoundPeer);
 async fn next(
     (name, state): (&str, &Path),
     door: &mut Option<MeetingDoor>,
-    (reporter, end): (&Reporter, impl Future),
+    (reporter, waits): (&Reporter, &impl Fn()),
+    end: impl Future,
 ) -> Result<Option<(FoundVisitor, Arc<SecretDoor>)>, Failure> {
     let (secret, meeting) = match door {
         Some(door) => door.clone(),
@@ -191,7 +196,10 @@ async fn next(
     };
     let place = ViaPlace::find(name, meeting).await?;
     let endpoint = bind_any(None, EndpointOptions::default()).await?;
-    let waits = || reporter.fact(&json!({ "event": "at_place", "place": name }));
+    let waits = || {
+        waits();
+        reporter.fact(&json!({ "event": "at_place", "place": name }));
+    };
     let caller = tokio::select! {
         caller = place.one_caller(&endpoint, (waits, reporter)) => caller,
         _ = end => {
