@@ -164,8 +164,8 @@ fn visit(cx: &mut NodeCx<'_>, output: VisitOutput) {
             MeetAnswer::Located { place, seen, mapping }
         }
         VisitOutput::Waiting { place } => MeetAnswer::Waiting { place },
-        VisitOutput::Met { peer, relayed, ours, theirs } => {
-            MeetAnswer::Met { peer, relayed, ours, theirs }
+        VisitOutput::Met { peer, at, relayed, ours, theirs } => {
+            MeetAnswer::Met { peer, at, relayed, ours, theirs }
         }
         VisitOutput::Spread { to, sockets, packet } => {
             let knock = UnicastPayload::from(packet.encode());

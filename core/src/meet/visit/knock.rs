@@ -130,7 +130,7 @@ impl DoorKnocking {
         if it.relays {
             let peer = name.name;
             fx.output(VisitOutput::Route { peer, to: place });
-            fx.output(VisitOutput::Met { peer, relayed: true, ours, theirs });
+            fx.output(VisitOutput::Met { peer, at: place, relayed: true, ours, theirs });
         }
         knocking
     }
@@ -389,7 +389,7 @@ impl DoorKnocking {
                 fx.output(VisitOutput::Route { peer, to: at });
             }
             let (ours, theirs) = (self.ours, self.theirs);
-            fx.output(VisitOutput::Met { peer, relayed: false, ours, theirs });
+            fx.output(VisitOutput::Met { peer, at, relayed: false, ours, theirs });
         }
     }
 

@@ -70,8 +70,8 @@ pub enum VisitOutput {
     /// is of that peer.
     Route { peer: SocketAddr, to: SocketAddr },
     /// The other side is reached by this name: its own address, or a name for this
-    /// meeting alone ([`super::is_meeting_peer`]).
-    Met { peer: SocketAddr, relayed: bool, ours: NatMapping, theirs: NatMapping },
+    /// meeting alone ([`super::is_meeting_peer`]). What is sent to it goes to `at` at first.
+    Met { peer: SocketAddr, at: SocketAddr, relayed: bool, ours: NatMapping, theirs: NatMapping },
     /// A peer that was reached through the place is reached directly from now on
     /// (PA-13).
     Moved { peer: SocketAddr, to: SocketAddr },

@@ -177,8 +177,8 @@ pub enum MeetAnswer {
     Waiting { place: SocketAddr },
     /// The other side is reached by this name from now on: its own address, or a name for
     /// this meeting alone ([`crate::meet::is_meeting_peer`]), as when the place relays
-    /// (PA-13).
-    Met { peer: SocketAddr, relayed: bool, ours: NatMapping, theirs: NatMapping },
+    /// (PA-13). What is sent to it goes to the address `at` at first.
+    Met { peer: SocketAddr, at: SocketAddr, relayed: bool, ours: NatMapping, theirs: NatMapping },
     /// What is sent to a peer goes to its own address from now on (PA-13).
     Moved { peer: SocketAddr, to: SocketAddr },
     /// A peer that was reached through the place has left it, or the place ends: nothing

@@ -15,7 +15,7 @@ use servent::driver::{has_port, host_and_port};
 use servent::transfer::TransferCode;
 use servent::unicast::{Endpoint, EndpointOptions, MEET_PORT, MeetNews, MeetingSecret};
 use servent::{resolve_host, without_brackets};
-use servent_core::meet::{self, MeetFailure, MeetRefusal, MeetSide, NatMapping, is_meeting_peer};
+use servent_core::meet::{self, MeetFailure, MeetRefusal, MeetSide, NatMapping};
 use servent_core::node::MeetAnswer;
 use tokio::time::{Instant, sleep, sleep_until};
 
@@ -36,8 +36,6 @@ const ABSENT: Duration = Duration::from_secs(10);
 const ABSENT_IN_TURN: Duration = Duration::from_secs(4);
 /// The pause before a listener looks for its place again that was refused.
 const AGAIN_AFTER: Duration = Duration::from_secs(2);
-/// How often it is looked whether the endpoint has noted where a peer is, and how soon.
-const NOTED: (u32, Duration) = (100, Duration::from_millis(2));
 
 /// Through which meeting place.
 #[derive(Debug, Args)]
@@ -142,6 +140,8 @@ pub(crate) enum PathFound {
     Relayed,
     /// The other side has left, or the place ends.
     Left,
+    /// Another side was met, or the same one again.
+    Again { relayed: bool },
 }
 
 /// The part of a code that is for the meeting, and the one for the transfer.
@@ -195,19 +195,6 @@ pub(crate) async fn bind_any(
         Err(_) => bind((Ipv4Addr::UNSPECIFIED, 0).into(), options).await,
         bound => bound,
     }
-}
-
-/// Where a peer is that was met: the endpoint notes it within the turn in which it says
-/// that they met.
-async fn address(endpoint: &Endpoint, peer: SocketAddr) -> SocketAddr {
-    for _ in 0..NOTED.0 {
-        let at = endpoint.place_of(peer);
-        if !is_meeting_peer(at.ip()) {
-            return at;
-        }
-        sleep(NOTED.1).await;
-    }
-    peer
 }
 
 /// Ends a visit, and the socket that it was for. Either may have ended.
@@ -264,7 +251,7 @@ impl ViaPlace {
                 }
             };
             let step = tokio::select! {
-                step = self.step(endpoint, &mut news, reporter) => step,
+                step = self.step(&mut news, reporter) => step,
                 () = late => return Err(self.absent(waited)),
             };
             match step {
@@ -285,7 +272,7 @@ impl ViaPlace {
                     sleep(AGAIN_AFTER).await;
                     news = self.visit(endpoint, MeetSide::Caller, reporter).await?;
                 }
-                Some(MeetStep::Failed(why)) => return Err(self.failed(why)),
+                Some(MeetStep::Failed(why)) => return Err(self.failed(MeetSide::Caller, why)),
             }
         }
     }
@@ -314,36 +301,25 @@ impl ViaPlace {
     ) -> Result<FoundPeer, Failure> {
         let mut news = self.visit(endpoint, MeetSide::Listener, reporter).await?;
         loop {
-            match self.step(endpoint, &mut news, reporter).await {
+            match self.step(&mut news, reporter).await {
                 None => return Err(Failure::new(Exit::Failed, "the endpoint has ended")),
                 Some(MeetStep::Waits) => waits(),
                 Some(MeetStep::Met { peer, at, relayed }) => {
                     return Ok(FoundPeer { peer, at, relayed, news });
                 }
-                Some(MeetStep::Failed(why)) => return Err(self.failed(why)),
+                Some(MeetStep::Failed(why)) => return Err(self.failed(MeetSide::Listener, why)),
             }
         }
     }
 
     /// The next step of a visit; `None` when the endpoint has ended. Dropping the future
     /// loses nothing.
-    async fn step(
-        &self,
-        endpoint: &Endpoint,
-        news: &mut MeetNews,
-        reporter: &Reporter,
-    ) -> Option<MeetStep> {
+    async fn step(&self, news: &mut MeetNews, reporter: &Reporter) -> Option<MeetStep> {
         loop {
             match news.next().await? {
                 MeetAnswer::Waiting { .. } => return Some(MeetStep::Waits),
-                MeetAnswer::Met { peer, relayed, ours, theirs } => {
-                    let at = address(endpoint, peer).await;
-                    // It may have moved since it was met.
-                    let met = match self.at.first() {
-                        Some(place) if relayed && !self.at.contains(&at) => *place,
-                        _ => at,
-                    };
-                    Self::met((met, relayed), (ours, theirs), reporter);
+                MeetAnswer::Met { peer, at, relayed, ours, theirs } => {
+                    Self::met((at, relayed), (ours, theirs), reporter);
                     return Some(MeetStep::Met { peer, at, relayed });
                 }
                 MeetAnswer::Failed { why, .. } => return Some(MeetStep::Failed(why)),
@@ -396,6 +372,10 @@ impl ViaPlace {
                     return PathFound::Relayed;
                 }
                 Some(MeetAnswer::Left { .. }) => return PathFound::Left,
+                Some(MeetAnswer::Met { at, relayed, ours, theirs, .. }) => {
+                    Self::met((at, relayed), (ours, theirs), reporter);
+                    return PathFound::Again { relayed };
+                }
                 Some(_) => {}
                 None => std::future::pending().await,
             }
@@ -437,8 +417,23 @@ impl ViaPlace {
         })
     }
 
-    fn failed(&self, why: MeetFailure) -> Failure {
-        unmet(&self.name, why)
+    /// Why the other side was not met, for one of the two.
+    fn failed(&self, side: MeetSide, why: MeetFailure) -> Failure {
+        if why != (MeetFailure::Refused { refusal: MeetRefusal::Taken }) {
+            return unmet(&self.name, why);
+        }
+        let (listener, name) = (self.listener(), &self.name);
+        let (what, next) = match side {
+            MeetSide::Listener => (
+                format!("another {listener} waits with this code at {name}"),
+                "end that one, or take another code; if it was this one, wait a minute",
+            ),
+            MeetSide::Caller => (
+                format!("another has come with this code to the {listener} at {name}"),
+                "wait until it is done; if it was this one, wait a minute",
+            ),
+        };
+        Failure::new(Exit::Network, what).next(next)
     }
 }
 
@@ -447,10 +442,6 @@ pub(crate) fn unmet(name: &str, why: MeetFailure) -> Failure {
     let failure = |what: String| Failure::new(Exit::Network, what);
     match why {
         MeetFailure::Silent => silent(name, &format!("; `servent doctor --via {name}` says more")),
-        MeetFailure::Refused { refusal: MeetRefusal::Taken } => {
-            failure(format!("at {name} another has this side of the meeting already"))
-                .next("take another code, or wait a minute if it was you")
-        }
         MeetFailure::Refused { refusal: MeetRefusal::Gone } => {
             failure(format!("the other side has left the meeting at {name}, or is silent"))
                 .next("start the other side again, then this one")
@@ -520,7 +511,6 @@ mod tests {
     fn pa_15_every_failure_says_why_and_what_would_help() {
         for why in [
             MeetFailure::Silent,
-            MeetFailure::Refused { refusal: MeetRefusal::Taken },
             MeetFailure::Refused { refusal: MeetRefusal::Full },
             MeetFailure::Refused { refusal: MeetRefusal::Gone },
             MeetFailure::Refused { refusal: MeetRefusal::Closing },

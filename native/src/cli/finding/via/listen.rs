@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use serde_json::json;
 use servent::unicast::{Endpoint, MeetNews};
-use servent_core::meet::{MeetFailure, MeetSide};
+use servent_core::meet::{MeetFailure, MeetRefusal, MeetSide};
 use tokio::sync::Notify;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, sleep_until};
 
 use super::{AGAIN_AFTER, MeetStep, PathFound, ViaPlace};
 use crate::exit::Failure;
@@ -59,25 +59,22 @@ impl ViaPlace {
                 Ok(news) => news,
                 Err(failure) => return failure,
             };
-            let (mut relayed, mut free) = (false, Instant::now());
-            match self.heard(&endpoint, &mut news, &reporter, &mut said).await {
-                Ok(through) => {
-                    free = Instant::now() + FORGOTTEN;
-                    relayed = through;
-                    tokio::select! {
-                        stays = self.follow(through, &mut news, &reporter) => relayed = stays,
-                        // It leaves the place in this moment.
-                        () = callers.done.notified() => sleep(LOOK_AGAIN).await,
+            match self.heard(&mut news, &reporter, &mut said).await {
+                Ok(relayed) => {
+                    // One that was killed and comes again is met in the same visit.
+                    let mut met = Some(relayed);
+                    while let Some(relayed) = met {
+                        met = self.attend(relayed, (&mut news, &reporter), &callers).await;
                     }
                 }
-                Err(why) if !said.began => return self.failed(why),
+                Err(why) if !said.began => return self.failed(MeetSide::Listener, why),
                 Err(why) => {
                     self.say_unmet(why, &mut said, &reporter);
                     sleep(AGAIN_AFTER).await;
+                    while (callers.busy)(false) {
+                        sleep(LOOK_AGAIN).await;
+                    }
                 }
-            }
-            while (callers.busy)(relayed || Instant::now() < free) {
-                sleep(LOOK_AGAIN).await;
             }
         }
     }
@@ -86,37 +83,69 @@ impl ViaPlace {
     fn say_unmet(&self, why: MeetFailure, said: &mut SaidOfPlace, reporter: &Reporter) {
         said.waits = false;
         if said.unmet.replace(why) != Some(why) {
-            let failure = self.failed(why);
-            let fact = json!({ "event": "unmet", "why": failure.what });
-            reporter.tell(&fact, &failure.to_string());
+            let failure = self.failed(MeetSide::Listener, why);
+            let name = &self.name;
+            let (what, sentence) = match why {
+                MeetFailure::Silent => {
+                    let what = format!(
+                        "no word from the meeting place {name}: it does not run, or the line is dark"
+                    );
+                    (what.clone(), format!("{what}; waiting for it"))
+                }
+                MeetFailure::Refused { refusal: MeetRefusal::Closing } => {
+                    (failure.what.clone(), format!("{}; waiting for it", failure.what))
+                }
+                _ => (failure.what.clone(), failure.to_string()),
+            };
+            reporter.tell(&json!({ "event": "unmet", "why": what }), &sentence);
         }
     }
 
-    /// Waits for the end of the news about a caller that was met; whether it is relayed by
-    /// then.
-    async fn follow(&self, relayed: bool, news: &mut MeetNews, reporter: &Reporter) -> bool {
-        let most = if relayed { NEWS } else { CHOICES };
-        tokio::select! {
-            found = self.tell_moves(news, reporter) => {
-                if found != PathFound::Left {
-                    sleep(CHOICES).await;
+    /// Tells what becomes of a caller that was met, until the next one may come to a new
+    /// visit. Whether the next one is relayed, if it was met in this one: to begin anew then
+    /// would meet it once more, and end its connection.
+    async fn attend(
+        &self,
+        mut relayed: bool,
+        (news, reporter): (&mut MeetNews, &Reporter),
+        callers: &CallerNews<impl Fn(bool) -> bool>,
+    ) -> Option<bool> {
+        let (free, mut gone) = (Instant::now() + FORGOTTEN, false);
+        let mut until = Instant::now() + if relayed { NEWS } else { CHOICES };
+        loop {
+            tokio::select! {
+                found = self.tell_moves(news, reporter), if !gone => match found {
+                    PathFound::Again { relayed } => return Some(relayed),
+                    PathFound::Left => (relayed, until) = (false, Instant::now()),
+                    PathFound::Direct | PathFound::Relayed => {
+                        relayed = found == PathFound::Relayed;
+                        until = Instant::now() + CHOICES;
+                    }
+                },
+                // It leaves the place in this moment. The next one is met in a visit
+                // of its own, which knows nothing of this one's path.
+                () = callers.done.notified(), if !gone => {
+                    (gone, until) = (true, Instant::now() + LOOK_AGAIN);
                 }
-                found == PathFound::Relayed
+                () = sleep_until(until) => {
+                    if !(callers.busy)(relayed || Instant::now() < free) {
+                        return None;
+                    }
+                    until = Instant::now() + LOOK_AGAIN;
+                }
             }
-            () = sleep(most) => relayed,
         }
     }
 
     /// Waits for a caller; whether it is relayed.
     async fn heard(
         &self,
-        endpoint: &Endpoint,
         news: &mut MeetNews,
         reporter: &Reporter,
         said: &mut SaidOfPlace,
     ) -> Result<bool, MeetFailure> {
         loop {
-            match self.step(endpoint, news, reporter).await {
+            match self.step(news, reporter).await {
                 Some(MeetStep::Waits) => {
                     if !said.waits {
                         let place = &self.name;
