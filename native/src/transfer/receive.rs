@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
@@ -23,7 +22,7 @@ use super::talk::{Talk, telling};
 use super::target::{Begun, OpenFile, blocking, digest, whole};
 use super::writers::{LOOK_EVERY, Writer};
 use super::{Carried, TransferProgress};
-use crate::unicast::{Connection, Lost, PeerSilence};
+use crate::unicast::{Connection, Lost, PeerSilence, PeerWhereabouts};
 
 /// How often to retry a partial file that another transfer seems to write to.
 const TRIES: u32 = 10;
@@ -100,10 +99,10 @@ impl OfferedTransfer {
         }
     }
 
-    /// The sender's address now; through a meeting place that relays, that of the place.
+    /// Where the sender is, from now on.
     #[must_use]
-    pub fn peer(&self) -> SocketAddr {
-        self.talk.connection.peer()
+    pub fn whereabouts(&self) -> PeerWhereabouts {
+        self.talk.connection.whereabouts()
     }
 
     /// How long the sender has been silent, from now on.

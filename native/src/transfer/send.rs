@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Seek as _};
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -21,7 +20,7 @@ use super::talk::{Silence, TELL_EVERY, Talk};
 use super::target::{blocking, digest_of};
 use super::{Carried, TransferProgress};
 use crate::net::Rate;
-use crate::unicast::{Connection, Lost, PeerSilence, SendProgress};
+use crate::unicast::{Connection, Lost, PeerSilence, PeerWhereabouts, SendProgress};
 
 /// How long a user who stops it waits until the receiver has heard that.
 const STOP_WAIT: Duration = Duration::from_millis(400);
@@ -114,10 +113,10 @@ impl TransferSender {
         Self { rate, ..self }
     }
 
-    /// The receiver's address now; through a meeting place that relays, that of the place.
+    /// Where the receiver is, from now on.
     #[must_use]
-    pub fn peer(&self) -> SocketAddr {
-        self.talk.connection.peer()
+    pub fn whereabouts(&self) -> PeerWhereabouts {
+        self.talk.connection.whereabouts()
     }
 
     /// How long the receiver has been silent, from now on.

@@ -12,6 +12,7 @@ use tokio::task::AbortHandle;
 use super::error::{BindError, ConnectError, SendError};
 use super::options::EndpointOptions;
 use super::silence::PeerSilence;
+use super::whereabouts::PeerWhereabouts;
 use crate::driver::datagrams::{
     Closing, EndpointCounters, Lost, Pipe, SharedEndpoint, Undelivered,
 };
@@ -114,13 +115,6 @@ impl Endpoint {
         Ok(Connection { pipe, shared: Arc::clone(&self.shared) })
     }
 
-    /// Where the peer with this name is now; the name itself, if it is at the address that
-    /// is its name, or not known.
-    #[must_use]
-    pub fn place_of(&self, name: SocketAddr) -> SocketAddr {
-        self.shared.place_of(name)
-    }
-
     /// Waits for the next new peer; `None` when the endpoint has ended. The
     /// connection carries messages both ways.
     pub async fn accept(&self) -> Option<Connection> {
@@ -204,7 +198,13 @@ impl Connection {
     /// the place (PA-13).
     #[must_use]
     pub fn peer(&self) -> SocketAddr {
-        self.shared.place_of(self.pipe.peer)
+        self.whereabouts().now()
+    }
+
+    /// Where the peer is, from now on.
+    #[must_use]
+    pub fn whereabouts(&self) -> PeerWhereabouts {
+        PeerWhereabouts { shared: Arc::clone(&self.shared), name: self.pipe.peer }
     }
 
     /// The name of the peer on this endpoint: the address at which it was first known, or

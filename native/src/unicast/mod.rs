@@ -34,6 +34,7 @@ mod path_size;
 mod silence;
 mod spread;
 mod visit;
+mod whereabouts;
 
 pub use servent_core::unicast::{Config, Congestion, Profile, UnicastPayload};
 
@@ -45,5 +46,6 @@ pub use self::options::EndpointOptions;
 pub use self::path_size::largest_to_place;
 pub use self::silence::PeerSilence;
 pub use self::visit::{MEET_PORT, MeetNews, MeetingSecret};
+pub use self::whereabouts::PeerWhereabouts;
 pub use crate::driver::datagrams::{EndpointCounters, LARGEST, Lost, Undelivered, searching};
 pub use crate::net::udp::{LossRate, NoLoss, SocketCounters};

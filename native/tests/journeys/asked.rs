@@ -101,6 +101,21 @@ fn the_end_of_the_input_is_no_answer_and_the_next_question_is_asked_all_the_same
     assert_eq!(running.end().code(), Some(0), "no user was waiting");
 }
 
+/// Where one transfer is wanted the receiver ends as its sender does.
+#[test]
+fn a_no_is_a_refusal_on_both_sides() {
+    let place = Place::new();
+    song(&place);
+    for answer in ["n\n", END] {
+        let (mut terminal, running, at) = receiver(&place, &["-o", "in/", "--once"]);
+        let refused = sending(&place, &at);
+        terminal.shows("take it? [y/N]");
+        terminal.types(answer);
+        complains(&finish(refused), 9, "receiver");
+        assert_eq!(running.end().code(), Some(9), "{answer:?}");
+    }
+}
+
 #[test]
 fn a_sender_that_goes_while_the_question_stands_is_said_to_be_gone() {
     let place = Place::new();

@@ -175,3 +175,63 @@ fn pa_13_a_receiver_that_is_started_again_is_met_again_directly() {
 fn pa_13_two_whose_place_is_started_again_meet_again() {
     goes_on(KINDS, "relayed", "place");
 }
+
+/// What the place itself answers says nothing of the sender that was reached through it.
+#[test]
+fn pa_13_a_relayed_sender_that_is_dead_is_not_said_to_be_there_again() {
+    let Some(network) = network(KINDS) else { return };
+    let mut waiting = WaitingReceiver::new(&network);
+    let bytes = noise(3_000_000);
+    let song = waiting.song(&bytes);
+    let killed = waiting.send(&song, &["--limit-rate", "200k"]);
+    waiting.receiver().event("receiving");
+    pause(Duration::from_secs(2));
+    killed.kill();
+    waiting.receiver().event("silent");
+    pause(Duration::from_secs(6));
+    let again = waiting.send(&song, &[]);
+    let next = waiting.receiver().event_of(&["heard", "receiving"]);
+    assert_eq!(next["event"], "receiving", "it is another one that comes: {next}");
+    assert_eq!(again.end().code(), Some(0));
+    waiting.arrived(&bytes);
+}
+
+/// A sender that is killed and comes again at once is met by the receiver in the same visit.
+#[test]
+fn pa_13_a_sender_that_is_started_again_at_once_loses_no_connection() {
+    let Some(network) = network(["port", "port"]) else { return };
+    let mut waiting = WaitingReceiver::new(&network);
+    let bytes = noise(6_000_000);
+    let song = waiting.song(&bytes);
+    let killed = waiting.send(&song, &["--limit-rate", "500k"]);
+    waiting.receiver().event("receiving");
+    pause(Duration::from_secs(3));
+    killed.kill();
+    let mut again = waiting.send(&song, &["--limit-rate", "1M"]);
+    let next = again.event_of(&["waiting", "sent", "failed"]);
+    assert_eq!((&next["event"], &next["path"]), (&"sent".into(), &"direct".into()), "{next}");
+    assert!(next["carried"].as_u64().unwrap() < 5_500_000, "what was missing travels: {next}");
+    assert_eq!(again.end().code(), Some(0));
+    waiting.arrived(&bytes);
+}
+
+/// A path that leads through the place at first is direct soon.
+#[test]
+fn pa_13_what_is_told_of_a_path_is_where_the_other_side_is_by_then() {
+    let Some(network) = network(["port", "port"]) else { return };
+    let mut waiting = WaitingReceiver::new(&network);
+    let folder = network.place.path("home").join("album");
+    std::fs::create_dir(&folder).unwrap();
+    for (name, bytes) in [("1.ogg", 1_000), ("2.ogg", 2_000_000), ("3.ogg", 1_000)] {
+        std::fs::write(folder.join(name), noise(bytes)).unwrap();
+    }
+    let mut sender = waiting.send(&folder.display().to_string(), &["--limit-rate", "1M"]);
+    for (side, event) in [(&mut sender, "sent"), (waiting.receiver(), "received")] {
+        let last = std::iter::repeat_with(|| side.event(event))
+            .find(|it| it["name"].as_str().unwrap().ends_with("3.ogg"))
+            .unwrap();
+        assert_eq!((&last["relayed"], &last["place"]), (&false.into(), &().into()), "{last}");
+        assert!(last["peer"].as_str().unwrap().starts_with("192.0.2."), "{last}");
+    }
+    assert_eq!(sender.end().code(), Some(0));
+}

@@ -163,6 +163,19 @@ fn a_sender_waits_for_its_receiver_and_goes_on_when_that_starts_again() {
     assert_same(&place.path("in/film"), &bytes);
 }
 
+#[test]
+fn a_sender_waits_for_an_address_that_is_silent_no_longer_than_it_was_told() {
+    let place = Place::new();
+    fs::write(place.path("film"), noise(1_000)).unwrap();
+    let silent = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    let at = silent.local_addr().unwrap().to_string();
+    let begun = std::time::Instant::now();
+    let sender = spawned(place.servent(&["send", "--open", "--wait=5s", &at, "film"]));
+    complains(&finish(sender), 3, "no receiver answers");
+    let took = begun.elapsed();
+    assert!(took >= Duration::from_secs(5) && took < Duration::from_secs(7), "{took:?}");
+}
+
 /// How long a signal takes to end it.
 fn stops(mut child: Child) -> Duration {
     let begun = std::time::Instant::now();

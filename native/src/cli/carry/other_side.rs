@@ -25,6 +25,10 @@ impl RelayPlace {
     }
 }
 
+/// Where the other side of a transfer is now: a path that leads through a place may become
+/// a direct one.
+pub(crate) type OtherSideNow<'a> = Box<dyn Fn() -> OtherSide + Send + 'a>;
+
 /// Where the other side of a transfer is: at an address, or reached through a meeting
 /// place, whose address says nothing of it.
 #[derive(Debug, Clone)]

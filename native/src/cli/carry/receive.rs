@@ -412,8 +412,10 @@ impl Receiver {
             return Ok(gone);
         }
         let under_way = self.questions.agreed.one();
-        let sender = self.sender(&transfer); // It may have moved while the user was asked.
-        let mut tally = TransferTally::new(&self.reporter, &entries, title.clone(), sender.clone());
+        let whereabouts = transfer.whereabouts();
+        let now = || self.sender_at(whereabouts.now());
+        let mut tally = TransferTally::new(&self.reporter, &entries, title.clone(), Box::new(now));
+        let sender = now(); // It may have moved while the user was asked.
         self.reporter.tell(
             &sender.placed(
                 "from",
@@ -431,7 +433,7 @@ impl Receiver {
         let silence = (transfer.silence(), &self.silent);
         let how = tokio::select! {
             how = transfer.receive(inbox, |told| tally.told("received", told)) => how,
-            never = tell_silence(silence, || sender.clone(), &self.reporter) => match never {},
+            never = tell_silence(silence, now, &self.reporter) => match never {},
         };
         tally.finish();
         let sender = self.sender(&transfer);
@@ -464,7 +466,7 @@ impl Receiver {
 
     /// The sender of a transfer, by where it is now.
     fn sender(&self, transfer: &OfferedTransfer) -> OtherSide {
-        self.sender_at(transfer.peer())
+        self.sender_at(transfer.whereabouts().now())
     }
 
     fn sender_at(&self, at: SocketAddr) -> OtherSide {
@@ -525,12 +527,12 @@ impl Receiver {
             Some(true) => Ok(None),
             Some(false) => {
                 transfer.refuse("the receiver said no").await;
-                Err(Failure::new(Exit::Failed, not("")))
+                Err(Failure::new(Exit::Refused, not("")))
             }
             None => {
                 transfer.refuse("the user of the receiver did not answer").await;
                 Err(Failure::new(
-                    Exit::Failed,
+                    Exit::Refused,
                     not(": the question was not answered, and nothing was written"),
                 ))
             }

@@ -42,6 +42,9 @@ pub(crate) fn failed(
     let why = match why {
         ReceiveError::Write(why) => format!("cannot write here: {}", error_text(why)),
         ReceiveError::Gone(why @ Lost::PlaceEnds) => why.to_string(), // The sender may be there.
+        ReceiveError::Gone(Lost::Replaced) => {
+            String::from("its sender is gone, and another connection has taken its place")
+        }
         why => why.to_string(),
     };
     let (title, why) = (Shown(title), Shown(&why));

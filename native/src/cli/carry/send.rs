@@ -1,6 +1,7 @@
 //! `servent send`: sends files or a stream to `servent receive`, over UDP.
 
 mod attempt;
+mod wait;
 
 use std::cell::Cell;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -9,11 +10,14 @@ use std::time::Duration;
 
 use clap::Args;
 use serde_json::json;
+use servent::Rate;
 use servent::transfer::{Offer, OfferError, SendFailure, TransferCode, TransferSender, total};
 use servent::unicast::{Endpoint, EndpointOptions, Lost, MeetNews, MeetingSecret};
-use servent::{Clock, Rate};
+use servent_core::meet::is_meeting_peer;
 use servent_core::text::Shown;
+use tokio::time::{Instant, sleep_until};
 
+use self::wait::{ReceiverWait, SendPatience};
 use super::code::{self, CodeArgs};
 use super::many::{Giving, give};
 use super::other_side::OtherSide;
@@ -218,6 +222,8 @@ fn offer(files: &[PathBuf], reporter: &Reporter) -> Result<Offer, Failure> {
     Ok(offer)
 }
 
+/// How long after its time is over a search may take to say why it found none.
+const SAYS_WHY: Duration = Duration::from_millis(100);
 /// How long it may take to say goodbye.
 const GOODBYE: Duration = Duration::from_millis(400);
 /// How long it is tried again before something else is done.
@@ -225,25 +231,6 @@ const AGAIN_AFTER: Duration = Duration::from_secs(1);
 /// The same at a meeting place, which tells the receiver after a second that we have left:
 /// the receiver has its seat again by then.
 const AGAIN_AT_PLACE: Duration = Duration::from_millis(1_500);
-/// How long a receiver that was there may take to come again.
-const COME_AGAIN: Duration = Duration::from_secs(60);
-
-/// How long to wait for a receiver; `None`: for as long as it takes.
-#[derive(Debug, Clone, Copy)]
-struct SendPatience {
-    to_come: Option<Duration>,
-    to_come_again: Option<Duration>,
-}
-
-impl SendPatience {
-    fn new(wait: Option<Option<Duration>>) -> Self {
-        match wait {
-            None => Self { to_come: Some(Duration::ZERO), to_come_again: Some(COME_AGAIN) },
-            Some(wait) => Self { to_come: wait, to_come_again: wait },
-        }
-    }
-}
-
 /// Something that is being sent to one receiver.
 struct RunningSend<'a> {
     to: &'a str,
@@ -282,6 +269,8 @@ enum SendTrouble {
     Away(Failure, bool),
     /// The receiver was silent, and was found again at the meeting place.
     Again(Box<ReachedReceiver>),
+    /// The receiver was met once more, and is to be sought from another socket.
+    Anew,
     /// It is over.
     Final(Failure),
 }
@@ -297,18 +286,21 @@ impl RunningSend<'_> {
     async fn to_its_end(&self) -> Result<(), Failure> {
         let mut signals = Signals::new()?;
         let title = title(self.offer.entries(), "standard input");
-        let clock = Clock::new();
-        let (mut away_since, mut was_there) = (None, false);
-        let (mut announces, mut found, mut gone) = (true, None, None);
+        let (mut wait, mut announces, mut found) =
+            (ReceiverWait::new(Instant::now(), self.patience), true, None);
         loop {
-            let begun = clock.now();
             let with = (found.take(), std::mem::take(&mut announces));
-            let attempt = self.once(&title, with, &mut signals);
+            let attempt = self.once(&title, with, (wait.until(), &mut signals));
             let trouble = match attempt.await {
                 Ok(()) => return Ok(()),
                 Err(SendTrouble::Final(failure)) => return Err(failure),
                 Err(SendTrouble::Again(again)) => {
-                    (found, away_since, was_there) = (Some(*again), None, true);
+                    found = Some(*again);
+                    wait.came();
+                    continue;
+                }
+                Err(SendTrouble::Anew) => {
+                    wait.came();
                     continue;
                 }
                 Err(SendTrouble::Away(failure, there)) if there && !self.repeatable() => {
@@ -316,29 +308,21 @@ impl RunningSend<'_> {
                 }
                 Err(SendTrouble::Away(failure, there)) => {
                     if there {
-                        (away_since, was_there, gone) = (None, true, None);
+                        wait.came();
                     }
                     failure
                 }
             };
-            let news = away_since.is_none();
-            let since = *away_since.get_or_insert(if was_there { clock.now() } else { begun });
-            let most = if was_there { self.patience.to_come_again } else { self.patience.to_come };
-            let waited = Duration::from_micros(clock.now().since(since).as_micros());
-            if most.is_some_and(|most| waited >= most) {
-                // Of one that was there it is known that the code is right.
-                return Err(gone.unwrap_or(trouble));
-            }
-            if news {
-                self.say_waiting(&trouble, most);
-            }
-            if was_there {
-                gone.get_or_insert(trouble);
-            }
+            let missed = (Instant::now(), trouble);
+            wait.missed(missed, |why, most| self.say_waiting(why, most))?;
             let pause = if self.via.is_some() { AGAIN_AT_PLACE } else { AGAIN_AFTER };
+            let (next, over) = wait.next(Instant::now(), pause);
             tokio::select! {
-                () = tokio::time::sleep(pause) => {}
+                () = sleep_until(next) => {}
                 () = signals.first() => return Err(stopped(&title)),
+            }
+            if over {
+                return wait.over();
             }
         }
     }
@@ -369,27 +353,32 @@ impl RunningSend<'_> {
         &self,
         title: &str,
         (found, announces): (Option<ReachedReceiver>, bool),
-        signals: &mut Signals,
+        (until, signals): (Option<Instant>, &mut Signals),
     ) -> Result<(), SendTrouble> {
         let found = match found {
             Some(found) => found,
-            None => self.reach(title, signals).await?,
+            None => self.reach(title, (until, signals)).await?,
         };
         let ReachedReceiver { endpoint, peer, at, news } = found;
         let connection =
             endpoint.connect(peer).map_err(|e| Failure::new(Exit::Network, e.to_string()))?;
         let sender = TransferSender::over(connection).limited(self.rate.clone());
-        let receiver = self.receiver(at);
+        let whereabouts = sender.whereabouts();
+        // The endpoint may not have noted yet where one is that was met in this moment.
+        let relay = self.via.as_ref().map(ViaPlace::relay);
+        let now = || {
+            let noted = Some(whereabouts.now()).filter(|name| !is_meeting_peer(name.ip()));
+            OtherSide::new("the receiver", noted.unwrap_or(at), relay.as_ref())
+        };
         let entries = self.offer.entries();
-        let mut tally =
-            TransferTally::new(self.reporter, entries, title.to_owned(), receiver.clone());
+        let mut tally = TransferTally::new(self.reporter, entries, title.to_owned(), Box::new(now));
         if announces {
-            self.announce((title, &receiver), &tally, &endpoint);
+            self.announce((title, &now()), &tally, &endpoint);
         }
-        let outcome = self.attempt((&sender, news), &mut tally, (title, signals)).await;
+        let outcome = self.attempt((&sender, news), &mut tally, (title, until, signals)).await;
         tally.finish();
         if let Err(trouble) = outcome {
-            if matches!(trouble, SendTrouble::Again(_)) {
+            if matches!(trouble, SendTrouble::Again(_) | SendTrouble::Anew) {
                 sender.give_up();
             }
             if self.via.is_some() {
@@ -397,7 +386,7 @@ impl RunningSend<'_> {
             }
             return Err(trouble);
         }
-        let receiver = self.receiver(sender.peer());
+        let receiver = self.receiver(sender.whereabouts().now());
         let words = TransferWords {
             event: "sent",
             verb: "sent to",
@@ -425,11 +414,12 @@ impl RunningSend<'_> {
     async fn reach(
         &self,
         title: &str,
-        signals: &mut Signals,
+        (until, signals): (Option<Instant>, &mut Signals),
     ) -> Result<ReachedReceiver, SendTrouble> {
         let Some(via) = &self.via else {
             let peer = tokio::select! {
                 peer = self.find() => peer?,
+                () = is_late(until) => return Err(Self::late()),
                 () = signals.first() => return Err(stopped(title).into()),
             };
             let options = enlarged(self.options.clone(), peer);
@@ -443,10 +433,13 @@ impl RunningSend<'_> {
             Some(spare) => spare,
             None => bind_any(self.from, self.options_via()).await?,
         };
+        let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+        let patience = left.or(self.patience.to_come);
         let found = tokio::select! {
-            found = via.call(&endpoint, self.patience.to_come, self.reporter) => {
+            found = via.call(&endpoint, patience, self.reporter) => {
                 found.map_err(|failure| SendTrouble::Away(failure, false))
             }
+            () = is_late(until) => Err(Self::late()),
             () = signals.first() => Err(stopped(title).into()),
         };
         match found {
@@ -462,20 +455,19 @@ impl RunningSend<'_> {
         }
     }
 
+    /// The receiver was not found in time.
+    fn late() -> SendTrouble {
+        let what = "no receiver was found in the time that was given";
+        let next = "start `servent receive` there, or wait longer for it: --wait";
+        SendTrouble::Away(Failure::new(Exit::Network, what).next(next), false)
+    }
+
     /// The address of a receiver that no meeting place is needed for.
     async fn find(&self) -> Result<SocketAddr, SendTrouble> {
         match self.near {
             Some(secret) => near::find(secret).await.map_err(|why| SendTrouble::Away(why, false)),
             None => Ok(resolve(self.to, &self.options).await?),
         }
-    }
-
-    /// Tells when the path changes, for ever.
-    async fn follow(&self, news: Option<MeetNews>) {
-        if let (Some(via), Some(mut news)) = (&self.via, news) {
-            via.tell_moves(&mut news, self.reporter).await;
-        }
-        std::future::pending().await
     }
 
     /// The receiver, by where it is now.
@@ -514,8 +506,17 @@ impl RunningSend<'_> {
         let there = sender.progress().acknowledged > 0;
         let away =
             matches!(why, SendFailure::Unanswered | SendFailure::Closed | SendFailure::Gone { .. });
-        let failure = failed(why, &self.receiver(sender.peer()), length, sender);
+        let failure = failed(why, &self.receiver(sender.whereabouts().now()), length, sender);
         if away { SendTrouble::Away(failure, there) } else { SendTrouble::Final(failure) }
+    }
+}
+
+/// Waits until a receiver should be there; a moment longer, as what seeks it says itself why
+/// it is not.
+async fn is_late(until: Option<Instant>) {
+    match until {
+        Some(until) => sleep_until(until + SAYS_WHY).await,
+        None => std::future::pending().await,
     }
 }
 

@@ -10,7 +10,7 @@ use servent::unicast::EndpointCounters;
 use servent_core::text::Shown;
 use servent_core::time::Duration;
 
-use super::other_side::OtherSide;
+use super::other_side::{OtherSide, OtherSideNow};
 use crate::exit::{Exit, Failure};
 use crate::progress::{Reporter, StreamProgress, bytes, count, per_second, rate};
 
@@ -19,7 +19,7 @@ pub(crate) struct TransferTally<'a> {
     reporter: &'a Reporter,
     entries: &'a [OfferEntry],
     title: String,
-    other: OtherSide,
+    other: OtherSideNow<'a>,
     progress: StreamProgress,
     /// Files that are complete, their bytes, and how many of these were
     /// transferred.
@@ -62,7 +62,7 @@ impl<'a> TransferTally<'a> {
         reporter: &'a Reporter,
         entries: &'a [OfferEntry],
         title: String,
-        other: OtherSide,
+        other: OtherSideNow<'a>,
     ) -> Self {
         let progress = StreamProgress::new(reporter, &title, total(entries).1);
         let (done, length, carried, last, took) = (0, 0, 0, None, Duration::ZERO);
@@ -116,13 +116,13 @@ impl<'a> TransferTally<'a> {
     }
 
     fn lacks(&mut self, it: Lacking) {
-        self.reporter.fact(&lacking_fact(&it, self.other.address()));
+        self.reporter.fact(&lacking_fact(&it, (self.other)().address()));
         self.lacking.push(it);
     }
 
     /// The failure of a transfer of which some did not arrive, with the names.
     pub(crate) fn incomplete(&self) -> Option<Failure> {
-        incomplete(&self.lacking, (self.done, &self.other))
+        incomplete(&self.lacking, (self.done, (self.other)()))
     }
 
     /// Reports one of several files.
@@ -132,11 +132,11 @@ impl<'a> TransferTally<'a> {
         let fact = json!({
             "event": event,
             "name": name,
-            "peer": self.other.address(),
             "bytes": it.length,
             "carried": it.carried,
             "blake3": sum,
         });
+        let fact = (self.other)().placed("peer", fact);
         if self.entries.len() <= NAMED {
             let (shown, size) = (Shown(&name), bytes(it.length));
             self.reporter.tell(&fact, &format!("{shown}: {size}{}, blake3 {sum}", before(it)));

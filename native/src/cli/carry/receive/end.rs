@@ -63,7 +63,10 @@ impl Receiver {
         }
         let failure = match ended {
             Ok(TakeEnd::Whole) => return Some(Ok(())),
-            Ok(TakeEnd::TakenOver(failure)) => failure,
+            Ok(TakeEnd::TakenOver(failure)) => {
+                self.say_failed(&failure);
+                failure
+            }
             Ok(TakeEnd::Gone(failure)) => {
                 self.say_waiting(&failure);
                 failure
