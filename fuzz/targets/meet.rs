@@ -60,7 +60,10 @@ fn bytes_of(fx: &mut Fx<PlaceOutput, Event>) -> u64 {
         PlaceOutput::Elsewhere { to, nonce } => {
             MeetPacket::Cookie { nonce: *nonce, cookie: 0, seen: *to }.encode().len() as u64
         }
-        PlaceOutput::Forward { .. } => 0,
+        PlaceOutput::Forward { .. }
+        | PlaceOutput::Hold { .. }
+        | PlaceOutput::Release { .. }
+        | PlaceOutput::Discard { .. } => 0,
     });
     let sent = sent.sum();
     fx.drain().for_each(drop);

@@ -2,6 +2,7 @@
 //! [`MeetPlace`] and a [`MeetVisitor`]. Its datagrams travel on the port of the
 //! reliable unicast (PA-10).
 
+use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 use core::mem;
 use core::net::SocketAddr;
@@ -30,6 +31,8 @@ pub(super) type ForeignDatagrams = (u32, UnicastPayload);
 #[derive(Debug, Clone)]
 pub(super) struct Meetings {
     place: Option<MeetPlace>,
+    /// What waits at the place, by who sent it.
+    held: BTreeMap<SocketAddr, VecDeque<ForeignDatagrams>>,
     visitor: MeetVisitor,
     /// Empty between calls; kept to reuse their memory.
     place_fx: Fx<PlaceOutput, meet::Event>,
@@ -41,6 +44,7 @@ impl Meetings {
         let place = || MeetPlace::new(*config, root.fork("meeting place", 0));
         Self {
             place: config.place.then(place),
+            held: BTreeMap::new(),
             visitor: MeetVisitor::new(*config, root.fork("visitor", 0)),
             place_fx: Fx::new(),
             visit_fx: Fx::new(),
@@ -120,7 +124,8 @@ impl Meetings {
 
     /// Carries out what both engines want. `passing`: what is being passed on.
     fn carry_out(&mut self, cx: &mut NodeCx<'_>, passing: Option<ForeignDatagrams>) {
-        for effect in self.place_fx.drain() {
+        let mut place_fx = mem::take(&mut self.place_fx);
+        for effect in place_fx.drain() {
             match effect {
                 Effect::Event(event) => cx.fx.event(Event::Meet(event)),
                 Effect::Output(PlaceOutput::Packet { to, packet }) => send(to, &packet, cx.fx),
@@ -131,13 +136,24 @@ impl Meetings {
                 Effect::Output(PlaceOutput::Forward { to, bytes }) => {
                     if let Some((segment, data)) = &passing {
                         let data = data.slice(..data.len().min(bytes as usize));
-                        let segment = *segment;
-                        let passed = MessageOutput::Datagrams { to, segment, data };
-                        cx.fx.output(Output::Messages(passed));
+                        pass_on(to, (*segment, data), cx.fx);
                     }
                 }
+                Effect::Output(PlaceOutput::Hold { from, skip, bytes }) => {
+                    if let Some((segment, data)) = &passing {
+                        let [skip, bytes] = [skip, bytes].map(|it| it as usize);
+                        // A copy: a slice would keep all that was received with it.
+                        let kept = UnicastPayload::copy_from_slice(&data[skip..skip + bytes]);
+                        self.held.entry(from).or_default().push_back((*segment, kept));
+                    }
+                }
+                Effect::Output(PlaceOutput::Release { from, to, bytes }) => {
+                    self.release(from, to, bytes as usize, cx.fx);
+                }
+                Effect::Output(PlaceOutput::Discard { from }) => _ = self.held.remove(&from),
             }
         }
+        self.place_fx = place_fx;
         let mut visit_fx = mem::take(&mut self.visit_fx);
         for effect in visit_fx.drain() {
             match effect {
@@ -147,6 +163,26 @@ impl Meetings {
         }
         self.visit_fx = visit_fx;
     }
+
+    /// Passes on the first so many bytes of what waits of a visitor: of one batch.
+    fn release(&mut self, from: SocketAddr, to: SocketAddr, bytes: usize, fx: &mut NodeEffects) {
+        let Some(queue) = self.held.get_mut(&from) else { return };
+        if let Some((segment, data)) = queue.front_mut() {
+            let first = data.slice(..bytes.min(data.len()));
+            pass_on(to, (*segment, first), fx);
+            *data = data.slice(bytes.min(data.len())..);
+            if data.is_empty() {
+                queue.pop_front();
+            }
+        }
+        if queue.is_empty() {
+            self.held.remove(&from);
+        }
+    }
+}
+
+fn pass_on(to: SocketAddr, (segment, data): ForeignDatagrams, fx: &mut NodeEffects) {
+    fx.output(Output::Messages(MessageOutput::Datagrams { to, segment, data }));
 }
 
 /// Carries out what a visitor wants.

@@ -1,5 +1,6 @@
 //! PA-10: a meeting place is asked by strangers, and gives them little.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use servent_core::engine::{Engine as _, Fx};
@@ -25,12 +26,20 @@ pub(super) struct MeetingPlace {
     pub(super) now: Instant,
     sent: u64,
     received: u64,
+    /// The bytes passed on to each, at once or later.
+    pub(super) passed: BTreeMap<SocketAddr, u64>,
 }
 
 impl MeetingPlace {
     pub(super) fn new(config: Config) -> Self {
         let place = MeetPlace::new(Config { place: true, ..config }, Rng::new(1));
-        Self { place, now: Instant::from_secs(1_000), sent: 0, received: 0 }
+        Self {
+            place,
+            now: Instant::from_secs(1_000),
+            sent: 0,
+            received: 0,
+            passed: BTreeMap::new(),
+        }
     }
 
     pub(super) fn tell(
@@ -45,7 +54,22 @@ impl MeetingPlace {
         self.packets(&fx)
     }
 
+    /// Datagrams of 1 200 bytes arrive that are not about meetings.
+    pub(super) fn foreign(&mut self, from: SocketAddr, bytes: u32) -> Vec<PlaceOutput> {
+        let mut fx = Fx::new();
+        self.place.handle(self.now, PlaceInput::Foreign { from, segment: 1_200, bytes }, &mut fx);
+        self.packets(&fx);
+        fx.outputs().cloned().collect()
+    }
+
     fn packets(&mut self, fx: &Fx<PlaceOutput, Event>) -> Vec<(SocketAddr, MeetPacket)> {
+        for output in fx.outputs() {
+            if let PlaceOutput::Forward { to, bytes } | PlaceOutput::Release { to, bytes, .. } =
+                output
+            {
+                *self.passed.entry(*to).or_default() += u64::from(*bytes);
+            }
+        }
         let packets: Vec<_> = fx
             .outputs()
             .filter_map(|output| match output {
@@ -54,7 +78,10 @@ impl MeetingPlace {
                 PlaceOutput::Elsewhere { to, nonce } => {
                     Some((*to, MeetPacket::Cookie { nonce: *nonce, cookie: 0, seen: *to }))
                 }
-                PlaceOutput::Forward { .. } => None,
+                PlaceOutput::Forward { .. }
+                | PlaceOutput::Hold { .. }
+                | PlaceOutput::Release { .. }
+                | PlaceOutput::Discard { .. } => None,
             })
             .collect();
         self.sent += packets.iter().map(|(_, packet)| packet.encode().len() as u64).sum::<u64>();
@@ -279,33 +306,25 @@ fn pa_13_a_relay_passes_on_what_one_side_sends_to_the_other_alone_and_no_faster(
     place.sit(LISTENER, MeetSide::Listener, 1, 11);
     let told = introductions(&place.sit(CALLER, MeetSide::Caller, 1, 21));
     assert!(told.iter().all(|(_, it)| it.relays));
-    let pass = |place: &mut MeetingPlace, from, bytes| {
-        let mut fx = Fx::new();
-        let input = PlaceInput::Foreign { from, segment: 1_200, bytes };
-        place.place.handle(place.now, input, &mut fx);
-        fx.outputs().cloned().collect::<Vec<_>>()
-    };
-    assert_eq!(
-        pass(&mut place, CALLER, 2_500),
-        [PlaceOutput::Forward { to: LISTENER, bytes: 2_500 }]
-    );
-    assert_eq!(pass(&mut place, LISTENER, 100), [PlaceOutput::Forward { to: CALLER, bytes: 100 }]);
+    assert_eq!(place.foreign(CALLER, 2_500), [PlaceOutput::Forward { to: LISTENER, bytes: 2_500 }]);
+    assert_eq!(place.foreign(LISTENER, 100), [PlaceOutput::Forward { to: CALLER, bytes: 100 }]);
     let stranger = SocketAddr::from(([192, 0, 2, 66], 4_000));
-    assert_eq!(pass(&mut place, stranger, 100), []);
-    let mut passed = 0;
+    assert_eq!(place.foreign(stranger, 100), []);
     for _ in 0..10_000 {
         place.run(Duration::from_millis(1));
-        for output in pass(&mut place, CALLER, 12_000) {
-            if let PlaceOutput::Forward { bytes, .. } = output {
+        for output in place.foreign(CALLER, 12_000) {
+            if let PlaceOutput::Forward { bytes, .. } | PlaceOutput::Release { bytes, .. } = output
+            {
                 assert!(bytes % 1_200 == 0, "whole datagrams");
-                passed += u64::from(bytes);
             }
         }
     }
+    let passed = place.passed[&LISTENER];
     assert!((9_500_000..10_500_000).contains(&passed), "{passed} bytes in ten seconds");
+    assert_eq!(place.place.counters().relayed_bytes, passed + 100);
     place.run(Duration::from_secs(700));
     assert_eq!(place.place.counters().relayed, 0, "it was silent");
-    assert_eq!(pass(&mut place, CALLER, 100), []);
+    assert_eq!(place.foreign(CALLER, 100), []);
 }
 
 /// A visitor, and what it says to what happens to it, all at one instant.

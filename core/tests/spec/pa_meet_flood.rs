@@ -82,7 +82,10 @@ impl FloodedPlace {
                 PlaceOutput::Elsewhere { to, nonce } => {
                     Some((*to, MeetPacket::Cookie { nonce: *nonce, cookie: 0, seen: *to }))
                 }
-                PlaceOutput::Forward { .. } => None,
+                PlaceOutput::Forward { .. }
+                | PlaceOutput::Hold { .. }
+                | PlaceOutput::Release { .. }
+                | PlaceOutput::Discard { .. } => None,
             })
             .collect();
         for (to, packet) in &packets {

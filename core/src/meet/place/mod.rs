@@ -1,6 +1,7 @@
 //! The meeting place: a servent that both sides of a meeting can reach.
 
 mod owners;
+mod queue;
 mod rate;
 mod relay;
 mod replies;
@@ -13,7 +14,8 @@ use core::net::{IpAddr, SocketAddr};
 use serde::Serialize;
 
 use self::owners::SeatOwners;
-use self::relay::{RelayedVisitor, Relays};
+use self::queue::DatagramBatch;
+use self::relay::{RelayTraffic, RelayedVisitor, Relays};
 use self::replies::ReplyLimit;
 use self::seats::{Meeting, MeetingSeat};
 use super::{Config, Event};
@@ -50,6 +52,13 @@ pub enum PlaceOutput {
     Packet { to: SocketAddr, packet: MeetPacket },
     /// Pass on the first so many bytes of what was just received (PA-13).
     Forward { to: SocketAddr, bytes: u32 },
+    /// Keep so many bytes of it, behind the first ones: they wait, behind what waits of that
+    /// visitor already.
+    Hold { from: SocketAddr, skip: u32, bytes: u32 },
+    /// Pass on the first so many bytes of what waits of a visitor.
+    Release { from: SocketAddr, to: SocketAddr, bytes: u32 },
+    /// Nothing of what waits of a visitor is passed on any more.
+    Discard { from: SocketAddr },
     /// Have the place's other port greet a visitor.
     Elsewhere { to: SocketAddr, nonce: u64 },
 }
@@ -120,7 +129,10 @@ impl MeetPlace {
     pub fn counters(&self) -> PlaceCounters {
         let (meetings, relayed) = (self.meetings.len() as u64, self.relays.pairs());
         let waiting = self.meetings.values().filter(|meeting| meeting.waits()).count() as u64;
-        PlaceCounters { meetings, waiting, relayed, ..self.counters }
+        let RelayTraffic { passed, dropped } = self.relays.traffic();
+        let (relayed_bytes, over_rate_bytes) = (passed, dropped);
+        let counted = self.counters;
+        PlaceCounters { meetings, waiting, relayed, relayed_bytes, over_rate_bytes, ..counted }
     }
 
     /// True when what is not about meetings is passed on for the visitor at that
@@ -473,13 +485,7 @@ impl Engine for MeetPlace {
             }
             PlaceInput::Greet { to, nonce } => self.tell_cookie(now, to, nonce, fx),
             PlaceInput::Foreign { from, segment, bytes } => {
-                let passed = self.relays.pass(now, from, (segment, bytes), fx);
-                let Some((to, passed)) = passed else { return };
-                self.counters.relayed_bytes += u64::from(passed);
-                self.counters.over_rate_bytes += u64::from(bytes - passed);
-                if passed > 0 {
-                    fx.output(PlaceOutput::Forward { to, bytes: passed });
-                }
+                self.relays.pass(now, (from, DatagramBatch { segment, bytes }), fx);
             }
             PlaceInput::Lost { at } => self.lost(at, fx),
             PlaceInput::Close => self.close(fx),

@@ -7,8 +7,13 @@ use core::net::IpAddr;
 
 use crate::time::{Duration, Instant};
 
-/// What the rate allows at once, as a part of a second, and at least in bytes.
-const BURST: (u64, u64) = (4, 256 * 1_024);
+/// What the rate allows at once, as a part of a second, and at least in bytes: far less
+/// than may wait. A sender that sees a burst takes it for the rate of the path, and what
+/// waits is full for as long as it believes that.
+const BURST: (u64, u64) = (256, 16 * 1_024);
+/// The same while something waits: a host that runs late makes up for its time, and what
+/// leaves then is what waited.
+const LATE: u64 = 16;
 /// The bytes that one meeting may save up, at least: a few large datagrams.
 const SAVINGS: u64 = 16 * 1_024;
 /// This part of the rate belongs to no meeting, so that one that begins need not wait.
@@ -26,6 +31,8 @@ const BYTE: u128 = 1_000_000;
 pub(super) struct SharedRate {
     rate: u128,
     burst: u128,
+    /// Something waits for its share.
+    waits: bool,
     /// Until when it was shared out.
     until: Instant,
     /// What each network that was always active has been given so far.
@@ -79,7 +86,17 @@ impl SharedRate {
         let burst = u128::from((rate / BURST.0).max(BURST.1)) * BYTE;
         let (given, common, active) = (0, burst, [0; 2]);
         let (until, networks) = (Instant::ZERO, BTreeMap::new());
-        Self { rate: rate.into(), burst, until, given, common, period: 0, active, networks }
+        Self {
+            rate: rate.into(),
+            burst,
+            waits: false,
+            until,
+            given,
+            common,
+            period: 0,
+            active,
+            networks,
+        }
     }
 
     /// How many of these bytes a meeting of a network may pass on now: whole datagrams of
@@ -103,6 +120,23 @@ impl SharedRate {
         u32::try_from(fits).unwrap_or(bytes)
     }
 
+    /// Says whether something waits for its share from now on.
+    pub(super) const fn set_waiting(&mut self, waits: bool) {
+        self.waits = waits;
+    }
+
+    /// What may be saved up.
+    fn most(&self) -> u128 {
+        if self.waits { self.burst.max(self.rate * BYTE / u128::from(LATE)) } else { self.burst }
+    }
+
+    /// The bytes a second that a meeting of this network is given at least.
+    pub(super) fn fair(&self, network: IpAddr) -> u64 {
+        let meetings = self.networks.get(&network).map_or(0, |it| greater(it.active));
+        let all = u128::from(greater(self.active).max(1)) * u128::from(meetings.max(1));
+        u64::try_from(self.rate / all).unwrap_or(u64::MAX)
+    }
+
     /// Gives every active network its part of what the time since the last call allows.
     fn share_out(&mut self, now: Instant) {
         let passed = now.since(self.until).as_micros();
@@ -121,7 +155,7 @@ impl SharedRate {
     }
 
     fn give_back(&mut self, bytes: u128) {
-        self.common = (self.common + bytes).min(self.burst);
+        self.common = (self.common + bytes).min(self.most());
     }
 
     /// Counts a meeting as active, with what it was given meanwhile; false for one that
@@ -143,7 +177,7 @@ impl SharedRate {
             return false;
         }
         let all = u128::from(greater(self.active)) * meetings;
-        let most = self.burst.checked_div(all).unwrap_or(self.burst);
+        let most = self.most().checked_div(all).unwrap_or(self.burst);
         let most = most.max(u128::from(SAVINGS) * BYTE);
         let saved = share.saved + given;
         share.saved = saved.min(most);

@@ -1,8 +1,11 @@
 //! Passing on what the two sides of a meeting send, unread (PA-13).
 
 use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec::Vec;
+use core::mem;
 use core::net::{IpAddr, SocketAddr};
 
+use super::queue::{ALL, DatagramBatch, RelayQueue};
 use super::rate::{RateShare, SharedRate};
 use super::{Config, Event, PlaceEffects, PlaceOutput};
 use crate::meet::OwnerHoldings;
@@ -14,6 +17,8 @@ use crate::wire::meet::{MeetPacket, MeetRefusal};
 /// An address that has all its relayed meetings gives one up for the next that was silent
 /// for so long; one in which something goes on is worth more than the next.
 const IDLE: Duration = Duration::from_secs(10);
+/// How often it is looked whether what waits may go on.
+const PUMP_EVERY: Duration = Duration::from_millis(2);
 
 /// A visitor that is to be relayed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,11 +40,13 @@ struct RelaySide {
     last: Instant,
     /// The first and the last of what was sent to it since then.
     unanswered: Option<(Instant, Instant)>,
+    /// What it has sent and waits.
+    queue: RelayQueue,
 }
 
 impl RelaySide {
-    const fn new(now: Instant, visitor: RelayedVisitor) -> Self {
-        Self { visitor, bytes: 0, last: now, unanswered: None }
+    fn new(now: Instant, visitor: RelayedVisitor) -> Self {
+        Self { visitor, bytes: 0, last: now, unanswered: None, queue: RelayQueue::default() }
     }
 
     /// Something is sent to it; false when it has answered nothing of that for so long.
@@ -98,6 +105,21 @@ pub(super) struct Relays {
     joined: u64,
     owners: OwnerHoldings<u64, ()>,
     rate: SharedRate,
+    /// Those of which something waits, which of them had its turn first the last time, and
+    /// when the next may go on.
+    waiting: BTreeSet<u64>,
+    turn: u64,
+    pump_at: Option<Instant>,
+    /// What it costs that something waits, of all together.
+    held: u64,
+    traffic: RelayTraffic,
+}
+
+/// What was passed on, and what was not because it was too much.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct RelayTraffic {
+    pub(super) passed: u64,
+    pub(super) dropped: u64,
 }
 
 impl Relays {
@@ -110,7 +132,16 @@ impl Relays {
             joined: 0,
             owners: OwnerHoldings::new(),
             rate: SharedRate::new(config.relay_rate),
+            waiting: BTreeSet::new(),
+            turn: 0,
+            pump_at: None,
+            held: 0,
+            traffic: RelayTraffic::default(),
         }
+    }
+
+    pub(super) const fn traffic(&self) -> RelayTraffic {
+        self.traffic
     }
 
     pub(super) fn pairs(&self) -> u64 {
@@ -200,8 +231,8 @@ impl Relays {
             let Some(pair) = self.pairs.get_mut(id) else { continue };
             let side = &mut pair.sides[*which];
             if side.visitor.number != visitor.number {
-                let bytes = side.bytes;
-                *side = RelaySide { bytes, ..RelaySide::new(now, visitor) };
+                let (bytes, queue) = (side.bytes, mem::take(&mut side.queue));
+                *side = RelaySide { bytes, queue, ..RelaySide::new(now, visitor) };
                 pair.left = None;
             }
         }
@@ -246,10 +277,15 @@ impl Relays {
     ) {
         let Some(pair) = self.pairs.remove(&id) else { return };
         self.agenda.remove(&(pair.wake, id));
+        self.waiting.remove(&id);
         pair.owners().into_iter().for_each(|owner| self.owners.remove(owner, id));
         for side in pair.sides {
             let RelayedVisitor { at, number, paid } = side.visitor;
             self.sides.remove(&at);
+            if !side.queue.is_empty() {
+                self.held -= u64::from(side.queue.cost());
+                fx.output(PlaceOutput::Discard { from: at });
+            }
             fx.event(Event::RelayEnded { peer: at, bytes: side.bytes });
             if let Some(why) = why(&side.visitor).filter(|_| paid) {
                 let packet = MeetPacket::Refused { nonce: number, why };
@@ -258,27 +294,86 @@ impl Relays {
         }
     }
 
-    /// Where datagrams of a visitor go, and how many bytes of them the rate allows;
-    /// `None` for one that is in no relayed meeting.
+    /// Passes on datagrams of a visitor, as far as the rate allows it now; what is too much
+    /// waits, as far as there is room.
     pub(super) fn pass(
         &mut self,
         now: Instant,
-        from: SocketAddr,
-        (segment, bytes): (u32, u32),
+        (from, batch): (SocketAddr, DatagramBatch),
         fx: &mut PlaceEffects,
-    ) -> Option<(SocketAddr, u32)> {
-        let (id, which) = self.sides.get(&from).copied()?;
-        let pair = self.pairs.get_mut(&id)?;
-        let fits = self.rate.take(now, (pair.payer, &mut pair.share), (segment, bytes));
+    ) {
+        let Some((id, which)) = self.sides.get(&from).copied() else { return };
+        self.pump(now, id, fx); // It came before.
+        let Some(pair) = self.pairs.get_mut(&id) else { return };
+        let [segment, all] = [batch.segment, batch.bytes];
+        let is_next = pair.sides[which].queue.is_empty();
+        let wanted = if is_next { all } else { 0 };
+        let fits = self.rate.take(now, (pair.payer, &mut pair.share), (segment, wanted));
+        let share = self.rate.fair(pair.payer);
         let side = &mut pair.sides[which];
         (side.bytes, side.last, side.unanswered) = (side.bytes + u64::from(fits), now, None);
+        let before = side.queue.cost();
+        let rest = DatagramBatch { segment, bytes: all - fits };
+        let waits = side.queue.add(rest, (share, ALL.saturating_sub(self.held)));
+        self.held += u64::from(side.queue.cost() - before);
         let other = &mut pair.sides[1 - which];
         let to = other.visitor.at;
         if !other.is_sent(now, self.config.relay_unanswered) {
-            self.end(id, |_| Some(MeetRefusal::Gone), fx);
-            return None;
+            return self.end(id, |_| Some(MeetRefusal::Gone), fx);
         }
-        Some((to, fits))
+        self.traffic.passed += u64::from(fits);
+        self.traffic.dropped += u64::from(all - fits - waits);
+        if fits > 0 {
+            fx.output(PlaceOutput::Forward { to, bytes: fits });
+        }
+        if waits > 0 {
+            self.waiting.insert(id);
+            self.pump_at.get_or_insert(now + PUMP_EVERY);
+            fx.output(PlaceOutput::Hold { from, skip: fits, bytes: waits });
+        }
+        self.rate.set_waiting(!self.waiting.is_empty());
+    }
+
+    /// Passes on what waits of a meeting, as far as the rate allows it now: first of the side
+    /// that has less, which acknowledges what the other one sends.
+    fn pump(&mut self, now: Instant, id: u64, fx: &mut PlaceEffects) {
+        if !self.waiting.contains(&id) {
+            return;
+        }
+        let Some(pair) = self.pairs.get_mut(&id) else { return };
+        let [one, other] = pair.sides.each_ref().map(|side| side.queue.cost());
+        let at = pair.sides.each_ref().map(|side| side.visitor.at);
+        for which in if other < one { [1, 0] } else { [0, 1] } {
+            let side = &mut pair.sides[which];
+            let before = side.queue.cost();
+            while let Some(DatagramBatch { segment, bytes }) = side.queue.first() {
+                let share = (pair.payer, &mut pair.share);
+                let fits = self.rate.take(now, share, (segment, bytes));
+                if fits == 0 {
+                    break;
+                }
+                side.queue.pass(fits);
+                side.bytes += u64::from(fits);
+                self.traffic.passed += u64::from(fits);
+                let (from, to) = (at[which], at[1 - which]);
+                fx.output(PlaceOutput::Release { from, to, bytes: fits });
+            }
+            self.held -= u64::from(before - side.queue.cost());
+        }
+        if pair.sides.iter().all(|side| side.queue.is_empty()) {
+            self.waiting.remove(&id);
+        }
+    }
+
+    /// The same of all meetings; each begins in its turn.
+    fn pump_all(&mut self, now: Instant, fx: &mut PlaceEffects) {
+        let (before, after) =
+            (self.waiting.range(..=self.turn), self.waiting.range(self.turn + 1..));
+        let ids: Vec<u64> = after.chain(before).copied().collect();
+        self.turn = ids.first().copied().unwrap_or(0);
+        ids.into_iter().for_each(|id| self.pump(now, id, fx));
+        self.pump_at = (!self.waiting.is_empty()).then(|| now + PUMP_EVERY);
+        self.rate.set_waiting(self.pump_at.is_some());
     }
 
     /// Sets the entry of a meeting to its deadline. One that is too early may stay: it is
@@ -292,12 +387,20 @@ impl Relays {
     }
 
     pub(super) fn deadline(&self) -> Option<Instant> {
+        self.agenda_deadline().into_iter().chain(self.pump_at).min()
+    }
+
+    fn agenda_deadline(&self) -> Option<Instant> {
         self.agenda.first().map(|(at, _)| *at)
     }
 
-    /// Ends those in which a side was silent for too long, or that a side has left.
+    /// Passes on what waits, and ends those in which a side was silent for too long, or that
+    /// a side has left.
     pub(super) fn run(&mut self, now: Instant, fx: &mut PlaceEffects) {
-        while self.deadline().is_some_and(|at| at <= now)
+        if self.pump_at.is_some_and(|at| at <= now) {
+            self.pump_all(now, fx);
+        }
+        while self.agenda_deadline().is_some_and(|at| at <= now)
             && let Some((_, id)) = self.agenda.pop_first()
         {
             let Some(pair) = self.pairs.get(&id) else { continue };
