@@ -6,8 +6,8 @@ use std::net::SocketAddr;
 
 use servent_core::engine::{Engine as _, Fx};
 use servent_core::meet::{
-    Config, MeetCard, MeetKey, MeetSide, MeetVisitor, MeetingId, NatMapping, Visit, VisitInput,
-    VisitOutput, is_meeting_peer,
+    Config, MeetCard, MeetFailure, MeetKey, MeetSide, MeetVisitor, MeetingId, NatMapping, Visit,
+    VisitInput, VisitOutput, is_meeting_peer,
 };
 use servent_core::rng::Rng;
 use servent_core::time::{Duration, Instant};
@@ -372,6 +372,26 @@ fn pa_12_two_that_have_met_are_not_brought_together_anew() {
     two.meet(&[]);
     two.run(Duration::from_secs(4));
     assert_eq!(two.told, [vec![], vec![]], "they go on as they were");
+}
+
+/// A place answers the new visit by introducing the other side, until it has forgotten the
+/// other's seat.
+#[test]
+fn pa_12_a_place_that_introduces_one_that_was_met_is_not_silent() {
+    let mut two = TwoVisitors::new();
+    two.meet(&[]);
+    two.run(Duration::from_millis(100));
+    two.visit(1);
+    two.told[1].clear();
+    for _ in 0..7 {
+        two.introduce(1, (two.numbers[0], two.numbers[0]), &[]);
+        two.run(Duration::from_secs(1));
+    }
+    assert_eq!(two.told[1], [], "it goes on asking for its seat");
+    // One that says nothing more at all is.
+    two.run(Duration::from_secs(4));
+    let silent = VisitOutput::Failed { why: MeetFailure::Silent, relayed: false };
+    assert_eq!(two.told[1], [silent]);
 }
 
 /// Senders that come one after the other, ten a second, are no third parties.

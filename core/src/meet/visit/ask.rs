@@ -87,6 +87,11 @@ impl PlaceAsking {
         self.place.map(|place| (place.seen, self.mapping.unwrap_or_default()))
     }
 
+    /// Notes that the place has said something.
+    pub(super) const fn hears(&mut self, now: Instant) {
+        self.heard = now;
+    }
+
     pub(super) const fn deadline(&self) -> Instant {
         self.again
     }

@@ -241,6 +241,9 @@ impl MeetVisitor {
         if self.direct_with == Some(it.other) {
             // It is reached directly already, or has gone: one that comes again has another
             // number. To meet it anew would end the connection.
+            if let VisitStage::Asking(asking) = &mut self.stage {
+                asking.hears(now); // It gets no other answer until that seat is forgotten.
+            }
             return fx.event(Event::Skipped { peer: it.seen });
         }
         let Visit { key, meeting, side, .. } = *visit;
