@@ -1,5 +1,7 @@
 /** Commits to answers as words and as a table. */
 
+import { plain } from '#lab/lesson/marks.js';
+
 /** @import * as T from '../types' */
 /** One commit. @typedef {{at: string, lesson: string, title: string, step: number, kind: string, said: string, right: boolean, attempt: number, seconds: number}} Answer */
 
@@ -8,8 +10,8 @@ const FORMULA = /^[=+\-@\t\r]/;
 
 /** A reply in words. @param {T.QuestionReply} reply @param {T.QuestionView|undefined} question */
 export function inWords({ choice, number, node, order }, question) {
-  if (typeof choice === 'number') return question?.choice?.[choice] ?? String(choice);
-  return String(number ?? node ?? order?.join(' → ') ?? '');
+  if (typeof choice === 'number') return plain(question?.choice?.[choice] ?? String(choice));
+  return plain(String(number ?? node ?? order?.join(' → ') ?? ''));
 }
 
 /** @param {string|number|boolean} value */

@@ -4,6 +4,7 @@ import { el, icon } from '#lab/dom.js';
 import { language } from '#lab/language.js';
 import { answersBar } from '#lab/lesson/answers.js';
 import { progress } from '#lab/lesson/lesson.js';
+import { marked } from '#lab/lesson/marks.js';
 import { openDialog } from '#lab/panels/dialog.js';
 import { t } from '#lab/strings.js';
 import { VIEWS } from '#lab/views.js';
@@ -23,7 +24,7 @@ export function lessonList(room) {
     return el('button', {
       class: 'preset', type: 'button', data: { open: view.id }, 'aria-pressed': String(room.view?.id === view.id),
       on: { click: () => { dialog.close(); room.open(view.id, come && come !== 'done' ? Number(come) : 0); } },
-    }, el('strong', {}, come === 'done' ? icon('check') : null, view.title), el('span', { text: view.text }), el('span', { class: 'lesson-far', text: `${t(view.exit_test ? 'lesson.test' : `lesson.help.${view.help}`)} · ${far}` }));
+    }, el('strong', {}, come === 'done' ? icon('check') : null, view.title), el('span', {}, ...marked(view.text)), el('span', { class: 'lesson-far', text: `${t(view.exit_test ? 'lesson.test' : `lesson.help.${view.help}`)} · ${far}` }));
   };
   // What a protocol teaches comes in two rounds; the test of a course stands behind its lessons.
   const part = (/** @type {string} */ id) => {

@@ -1,7 +1,8 @@
 /** `<lesson-panel>`: the step of a lesson, beside the picture it is about. */
 import { announce, el, fill, icon, setAttr } from '#lab/dom.js';
 import { clauseButton, placeOf } from '#lab/panels/clause.js';
-import { ask, marked, worded } from '#lab/lesson/tasks.js';
+import { marked, plain } from '#lab/lesson/marks.js';
+import { ask, worded } from '#lab/lesson/tasks.js';
 import { teacherMenu } from '#lab/lesson/teacher.js';
 import { isLocked } from '#lab/lock.js';
 import { t } from '#lab/strings.js';
@@ -50,13 +51,13 @@ export class LessonPanel extends HTMLElement {
     if (fresh) {
       this.closest('.lab-side')?.scrollTo({ top: 0 });
       title.focus({ preventScroll: true });
-      announce(`${t(`lesson.${now.kind}`)}. ${now.text}`);
+      announce(`${t(`lesson.${now.kind}`)}. ${plain(now.text)}`);
     } else if (held) this.#focus(`[data-lesson="${held}"]`);
     return undefined;
   }
 
   /** Speaks a verdict. @param {Answered} answered */
-  #judge({ verdict: { right, why } }) { announce(`${t(right ? 'lesson.right' : 'lesson.wrong')}. ${why}`); }
+  #judge({ verdict: { right, why } }) { announce(`${t(right ? 'lesson.right' : 'lesson.wrong')}. ${plain(why)}`); }
 
   /** @param {string} selector */
   #focus(selector) { /** @type {HTMLElement|null} */ (this.querySelector(selector))?.focus(); }

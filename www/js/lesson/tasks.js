@@ -1,5 +1,6 @@
 /** What is asked in a step, as things to press. Each gives what was answered, or nothing yet. */
 import { el, icon } from '#lab/dom.js';
+import { marked, plain } from '#lab/lesson/marks.js';
 import { known, t } from '#lab/strings.js';
 
 /** @import * as T from '../types' */
@@ -77,19 +78,12 @@ function order(texts, given) {
     same?.focus();
   };
   const button = (/** @type {number} */ i, /** @type {number} */ by, /** @type {string} */ key) => el('button', {
-    class: 'button small icon', type: 'button', data: { by }, disabled: list[i + by] === undefined, 'aria-label': t(key, { text: list[i] }), title: t(key, { text: list[i] }), on: { click: () => move(i, by) },
+    class: 'button small icon', type: 'button', data: { by }, disabled: list[i + by] === undefined, 'aria-label': t(key, { text: plain(list[i]) }), title: t(key, { text: plain(list[i]) }), on: { click: () => move(i, by) },
   }, icon('fold'));
   const show = () => node.replaceChildren(...list.map((text, i) => el('li', {}, el('span', {}, ...marked(text)), el('span', { class: 'lesson-move' }, button(i, -1, 'lesson.up'), button(i, 1, 'lesson.down')))));
   show();
   return { node, reply: () => ({ order: [...list] }) };
 }
-
-/** Text with `names` in it. @param {string} text @returns {(string|Node)[]} */
-export const marked = (text) => text.split(/(`[^`]+`|\*[^*]+\*)/).map((part) => {
-  if (part.startsWith('`')) return el('code', { text: part.slice(1, -1) });
-  if (part.startsWith('*')) return el('em', { text: part.slice(1, -1) });
-  return part;
-});
 
 /** The value of a setting, as the picture calls it. @param {unknown} value */
 export const worded = (value) => (known(`policy.${value}`) ? t(`policy.${value}`) : String(value));

@@ -5,8 +5,9 @@
  */
 import { el } from '#lab/dom.js';
 import { clock } from '#lab/format.js';
+import { marked } from '#lab/lesson/marks.js';
 import { printSheet } from '#lab/lesson/paper.js';
-import { marked, worded } from '#lab/lesson/tasks.js';
+import { worded } from '#lab/lesson/tasks.js';
 import { t } from '#lab/strings.js';
 import { drawing } from '#lab/open/picture.js';
 

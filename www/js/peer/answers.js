@@ -1,7 +1,7 @@
 /** What the host takes home of a lesson: the answers of the class, as a table or on paper, without names. */
 import { el } from '#lab/dom.js';
 import { printSheet, saveTable } from '#lab/lesson/paper.js';
-import { marked } from '#lab/lesson/tasks.js';
+import { marked } from '#lab/lesson/marks.js';
 import { asked, classTable, questions } from '#lab/peer/commits.js';
 import { t } from '#lab/strings.js';
 

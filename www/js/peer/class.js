@@ -1,6 +1,6 @@
 /** The lesson of the class on a page that takes part: the step it is at, what its person commits to, and what came of it. */
 import { el, fill } from '#lab/dom.js';
-import { marked } from '#lab/lesson/tasks.js';
+import { marked } from '#lab/lesson/marks.js';
 import { lessonOf, paragraphs, tallies } from '#lab/peer/steps.js';
 import { t } from '#lab/strings.js';
 

@@ -4,6 +4,7 @@
  * what leaves the room says Person 1, Person 2, by numbers that are drawn.
  */
 import { csv } from '#lab/lesson/commits.js';
+import { plain } from '#lab/lesson/marks.js';
 
 /** @import { Going } from './steps.js' */
 /** @typedef {{at: string, commits: Record<number, number>}} Member */
@@ -49,7 +50,7 @@ export function classTable(lesson, going, members) {
     const said = commits[step];
     const truth = going.truth[first] ?? null;
     if (said === undefined) return [];
-    return [{ person, lesson: lesson.title, step: step + 1, round: lesson.steps[step].do, question: asked(lesson, first), said: lesson.steps[first].choices[said]?.text ?? '', happened: truth === null ? '' : said === truth }];
+    return [{ person, lesson: lesson.title, step: step + 1, round: lesson.steps[step].do, question: plain(asked(lesson, first)), said: plain(lesson.steps[first].choices[said]?.text ?? ''), happened: truth === null ? '' : said === truth }];
   })));
   return csv(COLUMNS, rows);
 }

@@ -1,7 +1,7 @@
 /** `<room-screen>`: what the projector shows: the address to open, the people who are here, and the queue. */
 import { el, fill, icon, setAttr, setText, svg } from '#lab/dom.js';
 import { load } from '#lab/core.js';
-import { marked } from '#lab/lesson/tasks.js';
+import { marked } from '#lab/lesson/marks.js';
 import { Again } from '#lab/peer/again.js';
 import { hueOf } from '#lab/peer/names.js';
 import { present } from '#lab/peer/present.js';

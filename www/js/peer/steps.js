@@ -1,7 +1,7 @@
 /** A step of a lesson for a room as all see it: what is said, what was chosen by how many, what happened. */
 import { el } from '#lab/dom.js';
 import { language } from '#lab/language.js';
-import { marked } from '#lab/lesson/tasks.js';
+import { marked } from '#lab/lesson/marks.js';
 import { roundsOf } from '#lab/peer/commits.js';
 import { t } from '#lab/strings.js';
 import { Groups } from '#servent';

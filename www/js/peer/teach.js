@@ -2,7 +2,7 @@
 import { el, fill } from '#lab/dom.js';
 import { language } from '#lab/language.js';
 import { load } from '#lab/core.js';
-import { marked } from '#lab/lesson/tasks.js';
+import { marked } from '#lab/lesson/marks.js';
 import { answersButtons } from '#lab/peer/answers.js';
 import { Pseudonyms } from '#lab/peer/commits.js';
 import { hueOf } from '#lab/peer/names.js';

@@ -1,6 +1,7 @@
 /** Every lesson from its first step to its last, with stored answers: the right ones are right, the wrong ones wrong, and each is told why. */
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
+import { parts, plain } from '../../js/lesson/marks.js';
 import { speak, t } from '../../js/strings.js';
 import { inNode } from '../digest.js';
 import { ANSWERS, DEEDS } from '../lessons.js';
@@ -54,6 +55,33 @@ test('a lesson says nothing of its answers, and names a passage that there is', 
     }
     assert.ok(view.exit_test || view.steps.some(({ kind, clause }) => kind === 'explain' && clause), `${view.id} explains by a rule`);
   }
+});
+
+/** Every sentence in what the core gave. @param {unknown} value @returns {string[]} */
+const sentences = (value) => (typeof value === 'string' ? [value] : value && typeof value === 'object' ? Object.values(value).flatMap(sentences) : []);
+
+test('words, names and terms are set apart, and what stands between them stays as it is', () => {
+  assert.deepEqual(parts('A **place**. It *sees what `a` sees*.'), ['A ', { tag: 'strong', parts: ['place'] }, '. It ', { tag: 'em', parts: ['sees what ', { tag: 'code', parts: ['a'] }, ' sees'] }, '.']);
+  assert.equal(plain('2 * 3 * 4, or *`x`* and `y * z`'), '2 * 3 * 4, or x and y * z');
+  assert.equal(plain('*now.'), '*now.', 'a mark without its end sets nothing apart, and takes nothing away');
+});
+
+test('no text of a lesson shows a mark, in any language', () => {
+  let said = 0;
+  for (const language of ['en', 'de', 'es', 'fr']) {
+    const whys = core.Lesson.all(language).flatMap(({ id, steps }) => {
+      const lesson = core.Lesson.find(id, language);
+      assert.ok(lesson);
+      const all = steps.flatMap(({ task }, i) => (task?.question ? [lesson.judge(i, ANSWERS[id][i].right), lesson.judge(i, ANSWERS[id][i].wrong)] : []));
+      lesson.free();
+      return all;
+    });
+    for (const text of sentences([core.Lesson.all(language), core.Groups.all(language), whys])) {
+      assert.doesNotMatch(plain(text), /[*`]/, `${language}: ${text}`);
+      said += 1;
+    }
+  }
+  assert.ok(said > 4000, `${said} sentences`);
 });
 
 test('a goal is no goal without a deed, nor with too many', () => {
