@@ -109,7 +109,7 @@ class Table {
     this.rule = el('span', { class: 'meet-rule' });
     this.body = el('tbody', {});
     this.empty = el('p', { class: 'meet-none' });
-    this.table = el('table', {}, el('thead', {}, el('tr', {}, ...['inside', 'outside', 'expires', 'remote'].map((key) => el('th', { scope: 'col', text: t(`table.${key}`), title: t(`table.${key}.long`) })))), this.body);
+    this.table = el('table', {}, el('thead', {}, el('tr', {}, ...['inside', 'outside', 'expires', 'remote'].map((key) => el('th', { scope: 'col', class: key, text: t(`table.${key}`), title: t(`table.${key}.long`) })))), this.body);
     this.node = el('div', { class: 'meet-table' }, el('div', { class: 'meet-table-head' }, this.title, this.rule), el('div', { class: 'meet-rows', tabindex: '0', role: 'group' }, this.table, this.empty));
   }
 
@@ -131,7 +131,7 @@ class Table {
         el('td', { text: row.inside, class: 'mono' }),
         el('td', { text: port(row.outside), class: 'mono outer', title: row.outside }),
         el('td', {}),
-        el('td', { class: 'mono remote', title: remotes(row).join(', '), text: remotes(row).join(', ') }))), ...(rows.length > SHOWN ? [el('tr', {}, el('td', { colspan: 4, text: t('table.more', { n: rows.length - SHOWN }) }))] : []));
+        el('td', { class: 'mono remote', data: { column: t('table.remote') }, title: remotes(row).join(', '), text: remotes(row).join(', ') }))), ...(rows.length > SHOWN ? [el('tr', {}, el('td', { colspan: 4, text: t('table.more', { n: rows.length - SHOWN }) }))] : []));
     }
     rows.slice(0, SHOWN).forEach((row, i) => setText(this.body.children[i].children[2], t('table.in', { s: Math.max(0, Math.ceil((row.expires - run.now) / 1e6)) })));
   }
@@ -140,5 +140,5 @@ class Table {
 /** Rows that are shown; two hundred sockets knock when ports are guessed. */
 const SHOWN = 12;
 
-/** Where the host of an entry has written to, the newest kind of address last. @param {T.RouterView['rows'][number]} row */
+/** Where the host of an entry has written to, the other side before the meeting place: a narrow column shows the first. @param {T.RouterView['rows'][number]} row */
 const remotes = ({ written }) => [...written].sort((a, b) => Number(a.startsWith('192.0.2.')) - Number(b.startsWith('192.0.2.')) || a.localeCompare(b));

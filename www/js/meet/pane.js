@@ -22,7 +22,8 @@ export class MeetPane extends LadderPane {
   /** @type {Lane|null} */ lane = null;
   /** @override */ zooms = [0.25, 0.5, 1, 2, 4];
   /** @override */ zoom = 2;
-  /** Whether tables are shown; null until a person has chosen. @type {boolean|null} */ tables = null;
+  /** Whether tables are shown; null until a person has chosen, in a lesson or outside of it. @type {boolean|null} */ tables = null;
+  /** The lesson in which that was chosen. @type {string|null} */ #lesson = null;
   /** @type {number|null} */ #pointed = null;
   /** @type {import('./look.js').Palette|undefined} */ colours = undefined;
 
@@ -51,7 +52,12 @@ export class MeetPane extends LadderPane {
     this.session?.clock.touch();
   }
   #tabled() {
+    const lesson = this.session?.lesson?.id ?? null;
+    if (lesson !== this.#lesson) this.tables = null;
+    this.#lesson = lesson;
     if (this.tables !== null) return this.tables;
+    // Lessons speak of them, and on a phone have no button that would show them.
+    if (lesson) return true;
     const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
     return this.clientWidth >= TABLES_WIDE * rem && this.clientHeight >= TABLES_TALL * rem;
   }

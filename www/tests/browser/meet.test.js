@@ -77,6 +77,37 @@ for (const name of BROWSERS) {
       await page.close();
     });
 
+    for (const [width, height, projector] of /** @type {[number, number, boolean][]} */ ([[390, 844, false], [1024, 768, false], [1280, 800, true], [1920, 1080, false]])) {
+      test(`at ${width} × ${height}${projector ? ' with a projector' : ''} the lesson that speaks of tables shows them, and whose address each gets`, async () => {
+        const { page } = await open(started, '#1/meet?les=two-doors/4', { width, height });
+        await drawn(page);
+        await page.evaluate((on) => {
+          document.documentElement.toggleAttribute('data-projector', on);
+          const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
+          session.clock.pause();
+          session.clock.seek(1_200_000);
+        }, projector);
+        await page.waitForFunction(() => [...document.querySelectorAll('.meet-table td.remote')].filter((n) => /198\.51/.test(n.textContent ?? '')).length === 2);
+        await frame(page);
+        const seen = await page.$$eval('.meet-table', (tables) => tables.map((table) => {
+          const [cell, rows] = [/** @type {Element} */ (table.querySelector('td.remote')), /** @type {Element} */ (table.querySelector('.meet-rows'))];
+          const range = document.createRange();
+          const words = /** @type {Text} */ (cell.firstChild);
+          range.setStart(words, 0);
+          range.setEnd(words, words.data.includes(',') ? words.data.indexOf(',') : words.data.length);
+          const [at, room, of] = [range, rows, cell].map((one) => one.getBoundingClientRect());
+          const inside = at.left >= room.left && at.right <= Math.min(room.right, of.right) && at.bottom <= room.bottom + 1 && room.bottom <= innerHeight;
+          return { first: range.toString(), inside, visible: table.checkVisibility() };
+        }));
+        assert.deepEqual(seen, ['198.51.100.2:20007', '198.51.100.1:20007'].map((first) => ({ first, inside: true, visible: true })));
+        const body = await page.$eval('.meet-body', (n) => n.getBoundingClientRect().height);
+        assert.ok(body > height * 0.25, `${body} pixels for the picture`);
+        assert.equal(await overPlay(page), null);
+        await page.evaluate(() => document.documentElement.removeAttribute('data-projector'));
+        await page.close();
+      });
+    }
+
     for (const [width, height] of [[390, 844], [1024, 768], [1280, 800]]) {
       test(`at ${width} × ${height} nothing lies over Play, the picture has room, and no rule of access is broken`, async () => {
         for (const projector of width === 1280 ? [false, true] : [false]) {
