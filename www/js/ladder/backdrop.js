@@ -14,6 +14,9 @@ const APART = 26;
 /** A length below a second in milliseconds. @param {number} us */
 const length = (us) => (us < 1e6 ? `${Math.round(us / 1000)} ms` : us < 60e6 ? `${fixed(us / 1e6, 1)} s` : span(us));
 
+/** What a fold says. @param {{from: number, to: number}} fold */
+export const foldWords = ({ from, to }) => t('axis.folded', { length: length(to - from) });
+
 /** @param {CanvasRenderingContext2D} ctx @param {Look & {width: number, gutter: number, lanes: Lane[], origin: number, logical: boolean}} look */
 export function backdrop(ctx, look) {
   const { axis, top, height, width, gutter, colours, lanes } = look;
@@ -38,7 +41,7 @@ export function backdrop(ctx, look) {
     ctx.fillStyle = colours['ink-soft'];
     ctx.textBaseline = 'middle';
     ctx.textAlign = 'center';
-    for (const lane of lanes) ctx.fillText(t('axis.folded', { length: length(fold.to - fold.from) }), lane.x + lane.width / 2, middle + 0.5);
+    for (const lane of lanes) ctx.fillText(foldWords(fold), lane.x + lane.width / 2, middle + 0.5);
   }
   present(ctx, look, gutter);
 }

@@ -115,24 +115,37 @@ export function nearest(arrows, line, x, y) {
   return best;
 }
 
-/** Words on arrows, as many as find room beside each other. */
+/** Where no arrow has its words: below the present nothing is painted when the future is hidden, and half a word is none. @param {{axis: Axis, now: number}} look */
+export const bottomOf = ({ axis, now }) => (isHidden() ? axis.of(now) : Infinity);
+
+/** Words on arrows, as many as find room beside each other and beside what has its place already. */
 export class ArrowWords {
   /** @type {[number, number, number][]} */ #taken = [];
+  #words = 0;
 
-  /** @param {{stands: number[], most: number, size: number, left: number, right: number}} how where on an arrow a word may stand, how many words there may be, how large they are, and between what they stand */
+  /** @param {{stands: number[], most: number, size: number, left: number, right: number, bottom: number}} how where on an arrow a word may stand, how many words there may be, how large they are, and between what they stand */
   constructor(how) { this.how = how; }
 
   /** More words at once would be a grey wall. */
-  get full() { return this.#taken.length >= this.how.most; }
+  get full() { return this.#words >= this.how.most; }
+
+  /** Whether nothing has that place. @param {number} x its middle @param {number} y @param {number} half of its width */
+  free(x, y, half) {
+    const { size, left, right } = this.how;
+    return x - half > left && x + half < right && this.#taken.every(([tx, ty, tw]) => Math.abs(tx - x) > tw + half || Math.abs(ty - y) > size * APART);
+  }
+
+  /** What stands there whatever it lies over: words keep away from it. @param {number} x its middle @param {number} y @param {number} half of its width */
+  reserve(x, y, half) { this.#taken.push([x, y, half]); }
 
   /** Where a word of that width has room on an arrow; the room is taken then. @param {Line} line @param {number} half of its width @returns {[number, number]|null} */
   take({ x0, y0, x1, y1 }, half) {
-    const { stands, size, left, right } = this.how;
-    const free = (/** @type {number} */ x, /** @type {number} */ y) => x - half > left && x + half < right && this.#taken.every(([tx, ty, tw]) => Math.abs(tx - x) > tw + half || Math.abs(ty - y) > size * APART);
-    const part = stands.find((p) => free(x0 + (x1 - x0) * p, y0 + (y1 - y0) * p));
-    if (part === undefined) return null;
-    const [x, y] = [x0 + (x1 - x0) * part, y0 + (y1 - y0) * part];
-    this.#taken.push([x, y, half]);
-    return [x, y];
+    const { stands, size, bottom } = this.how;
+    const spots = stands.map((part) => /** @type {[number, number]} */ ([x0 + (x1 - x0) * part, y0 + (y1 - y0) * part]));
+    const spot = spots.find(([x, y]) => y + size * 0.7 <= bottom && this.free(x, y, half));
+    if (!spot) return null;
+    this.reserve(...spot, half);
+    this.#words += 1;
+    return spot;
   }
 }

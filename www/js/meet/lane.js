@@ -2,7 +2,8 @@
 import { told } from '#lab/session/future.js';
 import { t } from '#lab/strings.js';
 import { firstFrom } from '#lab/ladder/axis.js';
-import { ArrowWords, clipFuture, cross, dot, glow, head, nearest, pill, progress, stretch } from '#lab/ladder/draw.js';
+import { foldWords } from '#lab/ladder/backdrop.js';
+import { ArrowWords, bottomOf, clipFuture, cross, dot, glow, head, nearest, pill, progress, stretch } from '#lab/ladder/draw.js';
 import { STROKES } from '#lab/meet/look.js';
 import { kindOf, label, port } from '#lab/meet/words.js';
 
@@ -13,7 +14,7 @@ import { kindOf, label, port } from '#lab/meet/words.js';
 /** @import { MeetRun } from './run.js' */
 
 /** Where on an arrow a word may stand. */
-const STANDS = [0.3, 0.55, 0.78];
+const STANDS = [0.3, 0.55, 0.78, 0.42, 0.66];
 /** More words at once would be a grey wall. */
 const WORDS = 90;
 /** How strongly what is not looked for is drawn. */
@@ -21,6 +22,12 @@ const PALE = 0.12;
 /** What weighs most is drawn last. */
 const ORDER = /** @type {Record<Kind, number>} */ ({ place: 0, relay: 1, data: 2, knock: 3, answer: 4, choose: 5 });
 
+/** What happens to a router's table; anything else happens to people. */
+const TABLE = ['mapped', 'expired', 'evicted'];
+/** Half of the width of a mark's sign. */
+const SIGN = 7;
+
+/** A mark, and where its words begin; without words where there is no room. @typedef {{mark: T.MeetMark, table: boolean, x: number, y: number, text: string, tx: number, wide: number}} Placed */
 /** @typedef {{top: number, height: number, axis: Axis, now: number, colours: Palette, selected: number|null, pointed: number|null, still: boolean, found: import('../session/sought.js').Find|null}} Look */
 
 export class Lane {
@@ -29,6 +36,7 @@ export class Lane {
   #longest = 0;
   /** @type {number[]} */ #sent = [];
   /** @type {Map<number, number>} */ lines = new Map();
+  left = 0;
   width = 0;
 
   /** @param {MeetRun} run */
@@ -51,6 +59,7 @@ export class Lane {
 
   /** Shares out the width beside the clock. @param {number} x @param {number} width */
   lay(x, width) {
+    this.left = x;
     this.width = x + width;
     const order = this.run.order();
     const each = width / order.length;
@@ -85,9 +94,13 @@ export class Lane {
     this.#lifelines(ctx, look, from, to);
     const seen = this.sight(look).map((arrow) => ({ arrow, kind: kindOf(arrow, this.place) })).sort((a, b) => ORDER[a.kind] - ORDER[b.kind]);
     for (const { arrow, kind } of seen) this.#arrow(ctx, arrow, kind, look);
-    this.#labels(ctx, seen.reverse(), look);
-    this.#marks(ctx, look, from, to);
+    const words = new ArrowWords({ stands: STANDS, most: WORDS, size: look.colours.size, left: 0, right: this.width, bottom: bottomOf(look) });
+    const marks = this.#placed(ctx, words, look, from, to);
+    this.#labels(ctx, words, seen.reverse(), look);
     ctx.restore();
+    // What happens at this very moment is whole, though half of it reaches below the present.
+    for (const mark of marks) this.#mark(ctx, mark, look);
+    ctx.globalAlpha = 1;
   }
 
   /** A router's line is a wall, a person's has the colour of its path. @param {CanvasRenderingContext2D} ctx @param {Look} look @param {number} from @param {number} to */
@@ -162,10 +175,9 @@ export class Lane {
     ctx.globalAlpha = 1;
   }
 
-  /** Words on the arrows, as many as find room. @param {CanvasRenderingContext2D} ctx @param {{arrow: T.MeetArrow, kind: Kind}[]} list the weightiest first @param {Look} look */
-  #labels(ctx, list, { axis, now, colours, selected, pointed, found }) {
+  /** Words on the arrows, as many as find room. @param {CanvasRenderingContext2D} ctx @param {ArrowWords} words @param {{arrow: T.MeetArrow, kind: Kind}[]} list the weightiest first @param {Look} look */
+  #labels(ctx, words, list, { axis, now, colours, selected, pointed, found }) {
     const { size, font } = colours;
-    const words = new ArrowWords({ stands: STANDS, most: WORDS, size, left: 0, right: this.width });
     ctx.textBaseline = 'middle';
     ctx.textAlign = 'center';
     // What is selected or pointed at has its word in any case, then what a router has dropped.
@@ -193,45 +205,58 @@ export class Lane {
     ctx.globalAlpha = 1;
   }
 
-  /** What people do, and what a router's table gains and loses. @param {CanvasRenderingContext2D} ctx @param {Look} look @param {number} from @param {number} to */
-  #marks(ctx, { axis, colours, now }, from, to) {
+  /**
+   * What people do, and what a router's table gains and loses, with the place of its words: on the right, or else on the left, or else they are left out.
+   * @param {CanvasRenderingContext2D} ctx @param {ArrowWords} words @param {Look} look @param {number} from @param {number} to
+   * @returns {Placed[]}
+   */
+  #placed(ctx, words, { axis, colours, now }, from, to) {
     const { size, font } = colours;
+    ctx.font = `550 ${size}px ${font}`;
+    for (const fold of axis.folds) if (told(fold.to, now)) words.reserve((this.left + this.width) / 2, (fold.top + fold.bottom) / 2, ctx.measureText(foldWords(fold)).width / 2);
+    const seen = this.run.marks.filter(({ at }) => at >= from && at <= to && told(at, now)).map((mark) => ({ mark, table: TABLE.includes(mark.kind), x: this.lines.get(mark.node) ?? 0, y: axis.of(mark.at) }));
+    for (const { x, y } of seen) words.reserve(x, y, SIGN);
+    ctx.font = `650 ${size}px ${font}`;
     let last = -Infinity;
-    for (const { at, node, kind, addr } of this.run.marks) {
-      if (at < from || at > to || !told(at, now)) continue;
-      const [x, y] = [this.lines.get(node) ?? 0, axis.of(at)];
-      ctx.globalAlpha = at > now ? 0.4 : 1;
-      const table = kind === 'mapped' || kind === 'expired' || kind === 'evicted';
-      ctx.lineWidth = 2;
-      ctx.strokeStyle = ctx.fillStyle = table ? colours.mapped : kind === 'alone' || kind === 'fault' ? colours.lost : kind === 'relayed' ? colours.relay : kind === 'came' ? colours.ink : colours.direct;
-      ctx.beginPath();
-      if (table) ctx.rect(x - 5, y - 5, 10, 10);
-      else ctx.arc(x, y, 6, 0, 7);
-      if (kind === 'expired' || kind === 'evicted' || kind === 'came') {
-        const ink = ctx.strokeStyle;
-        ctx.fillStyle = colours.paper;
-        ctx.fill();
-        ctx.strokeStyle = ink;
-        ctx.stroke();
-      } else ctx.fill();
+    // What a person does weighs more than what a table gains.
+    return seen.sort((a, b) => Number(a.table) - Number(b.table)).map(({ mark, table, x, y }) => {
+      const { kind, addr } = mark;
       // Of many at one moment one has its word.
-      if (table && y - last < size * 1.5 && kind === 'mapped') continue;
+      if (table && kind === 'mapped' && y - last < size * 1.5) return { mark, table, x, y, text: '', tx: 0, wide: 0 };
       if (table) last = y;
-      const words = table ? `${t(`mark.${kind}`)} ${addr ? port(addr) : ''}` : t(`mark.${kind}`);
-      ctx.font = `650 ${size}px ${font}`;
-      const wide = ctx.measureText(words).width;
-      const right = x + 12 + wide + 4 < this.width;
-      const tx = right ? x + 11 : x - 11 - wide;
-      ctx.textAlign = 'left';
-      ctx.textBaseline = 'middle';
-      ctx.fillStyle = colours.paper;
-      ctx.beginPath();
-      ctx.roundRect(tx - 3, y - size * 0.7, wide + 6, size * 1.4, size * 0.4);
-      ctx.fill();
-      ctx.fillStyle = ctx.strokeStyle;
-      ctx.fillText(words, tx, y + 0.5);
-    }
-    ctx.globalAlpha = 1;
+      const text = table ? `${t(`mark.${kind}`)} ${addr ? port(addr) : ''}` : t(`mark.${kind}`);
+      const wide = ctx.measureText(text).width;
+      const half = wide / 2 + 3;
+      const tx = [x + 11, x - 11 - wide].find((at) => at - 3 > this.left && words.free(at + wide / 2, y, half));
+      if (tx !== undefined) words.reserve(tx + wide / 2, y, half);
+      return { mark, table, x, y, text: tx === undefined ? '' : text, tx: tx ?? 0, wide };
+    });
+  }
+
+  /** @param {CanvasRenderingContext2D} ctx @param {Placed} placed @param {Look} look */
+  #mark(ctx, { mark: { at, kind }, table, x, y, text, tx, wide }, { colours, now }) {
+    const { size, font } = colours;
+    ctx.globalAlpha = at > now ? 0.4 : 1;
+    const ink = table ? colours.mapped : kind === 'alone' || kind === 'fault' ? colours.lost : kind === 'relayed' ? colours.relay : kind === 'came' ? colours.ink : colours.direct;
+    ctx.lineWidth = 2;
+    ctx.strokeStyle = ink;
+    const hollow = kind === 'expired' || kind === 'evicted' || kind === 'came';
+    ctx.fillStyle = hollow ? colours.paper : ink;
+    ctx.beginPath();
+    if (table) ctx.rect(x - 5, y - 5, 10, 10);
+    else ctx.arc(x, y, 6, 0, 7);
+    ctx.fill();
+    if (hollow) ctx.stroke();
+    if (!text) return;
+    ctx.font = `650 ${size}px ${font}`;
+    ctx.textAlign = 'left';
+    ctx.textBaseline = 'middle';
+    ctx.fillStyle = colours.paper;
+    ctx.beginPath();
+    ctx.roundRect(tx - 3, y - size * 0.7, wide + 6, size * 1.4, size * 0.4);
+    ctx.fill();
+    ctx.fillStyle = ink;
+    ctx.fillText(text, tx, y + 0.5);
   }
 }
 

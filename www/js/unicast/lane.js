@@ -1,7 +1,7 @@
 /** One unicast on the canvas: lifelines, arrows, brackets, ticks, margins. */
 import { told } from '#lab/session/future.js';
 import { firstFrom } from '#lab/ladder/axis.js';
-import { ArrowWords, clipFuture, cross, dot, glow, head, nearest, pill, progress, stretch } from '#lab/ladder/draw.js';
+import { ArrowWords, bottomOf, clipFuture, cross, dot, glow, head, nearest, pill, progress, stretch } from '#lab/ladder/draw.js';
 import { Conditions, paces, queue } from '#lab/unicast/conditions.js';
 import { colourOf, STROKES } from '#lab/unicast/look.js';
 import { Margins, bitmap, stairs } from '#lab/unicast/margin.js';
@@ -292,7 +292,7 @@ export class Lane {
   /** Words on the arrows, as many as find room. @param {CanvasRenderingContext2D} ctx @param {{arrow: T.Arrow, kind: import('./words.js').Kind, text: string}[]} list the weightiest first @param {Look} look */
   #labels(ctx, list, { axis, now, colours, selected, pointed, found }) {
     const { size, font } = colours;
-    const room = new ArrowWords({ stands: STANDS, most: WORDS, size, left: this.x, right: this.x + this.width });
+    const room = new ArrowWords({ stands: STANDS, most: WORDS, size, left: this.x, right: this.x + this.width, bottom: bottomOf({ axis, now }) });
     ctx.textBaseline = 'middle';
     ctx.textAlign = 'center';
     // Whatever is selected or pointed at has its word in any case.

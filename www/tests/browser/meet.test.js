@@ -19,6 +19,22 @@ const overPlay = (page) => page.evaluate(() => {
   return play.contains(over) ? null : over?.outerHTML.slice(0, 80) ?? 'nothing';
 });
 
+/** What the picture writes, and where, and at which height the present is; runs in the page. */
+function painted() {
+  const { lane, axis } = /** @type {any} */ (document.querySelector('meet-pane'));
+  const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
+  const look = { axis, now: session.run.now, top: 0, height: axis.height, colours: /** @type {any} */ (document.querySelector('meet-pane')).colours, selected: null, pointed: null, still: true, found: null };
+  const ctx = /** @type {CanvasRenderingContext2D} */ (document.createElement('canvas').getContext('2d'));
+  const words = /** @type {{text: string, left: number, right: number, y: number, size: number}[]} */ ([]);
+  ctx.fillText = (text, x, y) => {
+    const { width } = ctx.measureText(text);
+    const left = ctx.textAlign === 'center' ? x - width / 2 : x;
+    words.push({ text, left, right: left + width, y, size: look.colours.size });
+  };
+  lane.paint(ctx, look);
+  return { words, now: axis.of(look.now) };
+}
+
 for (const name of BROWSERS) {
   describe(name, () => {
     /** @type {Awaited<ReturnType<typeof start>>} */
@@ -65,6 +81,27 @@ for (const name of BROWSERS) {
       await frame(page);
       assert.ok((await state(page)).branch !== before.branch, 'a branch begins');
       await page.close();
+    });
+
+    test('no words of the picture cover each other, and what lies ahead cuts no gap into the present', async () => {
+      const wrong = [];
+      for (const story of ['p=relay-first&t=1300', 'p=two-doors&t=1250', 'p=knock-early&t=1350', 'les=two-doors/7']) {
+        const { page } = await open(started, `#1/meet?${story}`, { width: 1280, height: 800 });
+        await drawn(page);
+        for (const [width, height] of [[390, 844], [1280, 800]]) {
+          await page.setViewport({ width, height });
+          await frame(page);
+          const { words, now } = await page.evaluate(painted);
+          assert.ok(words.length > 3, `${story} at ${width}: ${words.length} words`);
+          const hidden = story.startsWith('les');
+          for (const [i, a] of words.entries()) {
+            for (const b of words.slice(i + 1)) if (a.left < b.right - 1 && b.left < a.right - 1 && Math.abs(a.y - b.y) < a.size) wrong.push(`${story} at ${width}: ${a.text} and ${b.text}`);
+            if (hidden && a.y - a.size < now && a.y + a.size * 0.6 > now) wrong.push(`${story} at ${width}: ${a.text} lies over the present`);
+          }
+        }
+        await page.close();
+      }
+      assert.deepEqual(wrong, []);
     });
 
     test('a router that is restarted has an empty table', async () => {
