@@ -187,15 +187,7 @@ impl MeetPlace {
     ) {
         match packet {
             MeetPacket::Question { nonce } => self.answer_stranger(now, from, nonce, fx),
-            MeetPacket::Register(it) => {
-                if !self.has_given(now, from, it.cookie) {
-                    self.answer_stranger(now, from, it.nonce, fx);
-                } else if self.replies.admits_owner(now, from) {
-                    self.register(now, from, (it, bytes), fx);
-                } else {
-                    self.counters.unanswered += 1;
-                }
-            }
+            MeetPacket::Register(it) => self.answer_registration(now, from, (it, bytes), fx),
             MeetPacket::Heard { nonce } => {
                 if let Some(id) = self.owners.meeting_at(from)
                     && let Some(meeting) = self.meetings.get_mut(&id)
@@ -231,6 +223,29 @@ impl MeetPlace {
             | MeetPacket::Introduce(_)
             | MeetPacket::Refused { .. }
             | MeetPacket::Knock(_) => {}
+        }
+    }
+
+    fn answer_registration(
+        &mut self,
+        now: Instant,
+        from: SocketAddr,
+        (it, bytes): (Registration, u32),
+        fx: &mut PlaceEffects,
+    ) {
+        let seat = self.meetings.get(&it.meeting).and_then(|meeting| meeting.seat(it.side));
+        // Its number is known to itself and to us alone: one whose cookie has expired is no
+        // stranger.
+        let renews = seat.is_some_and(|seat| seat.nonce == it.nonce && seat.at == from);
+        let is_good = self.has_given(now, from, it.cookie);
+        if !is_good && !renews {
+            self.answer_stranger(now, from, it.nonce, fx);
+        } else if !self.replies.admits_owner(now, from) {
+            self.counters.unanswered += 1;
+        } else if is_good {
+            self.register(now, from, (it, bytes), fx);
+        } else {
+            self.tell_cookie(now, from, it.nonce, fx);
         }
     }
 

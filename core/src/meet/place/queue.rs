@@ -6,6 +6,8 @@
 
 use alloc::collections::VecDeque;
 
+use super::rate::SAVINGS;
+
 /// The bytes of one side that may wait, at least and at most; between them it is what its
 /// share carries in [`LONGEST`]. Of all sides together no more than [`ALL`].
 const LEAST: u64 = 64 * 1_024;
@@ -55,6 +57,9 @@ impl RelayQueue {
     pub(super) fn add(&mut self, batch: DatagramBatch, (share, room): (u64, u64)) -> u32 {
         let most = (share / LONGEST).clamp(LEAST, MOST);
         let room = most.saturating_sub(u64::from(self.cost)).min(room);
+        if u64::from(batch.segment.min(batch.bytes)) > SAVINGS {
+            return 0; // No meeting can count on saving up as much: it might wait for ever.
+        }
         let bytes = batch.whole(room.saturating_sub(u64::from(EACH)) as u32);
         if bytes > 0 {
             self.batches.push_back(DatagramBatch { bytes, ..batch });
@@ -113,6 +118,15 @@ mod tests {
         assert!((LEAST - 6_000..=LEAST).contains(&waits(1_000, ALL)));
         assert!((MOST - 10_000..=MOST).contains(&waits(u64::MAX, ALL)));
         assert_eq!(waits(u64::MAX, 1_063), 0, "no room is left");
+    }
+
+    #[test]
+    fn a_datagram_that_may_never_be_passed_on_does_not_wait() {
+        let mut queue = RelayQueue::default();
+        let large = DatagramBatch { segment: 60_000, bytes: 60_000 };
+        assert_eq!(queue.add(large, PLENTY), 0);
+        let last = DatagramBatch { segment: 60_000, bytes: 9_000 };
+        assert_eq!(queue.add(last, PLENTY), 9_000, "one of nine thousand");
     }
 
     #[test]

@@ -15,7 +15,7 @@ const BURST: (u64, u64) = (256, 16 * 1_024);
 /// leaves then is what waited.
 const LATE: u64 = 16;
 /// The bytes that one meeting may save up, at least: a few large datagrams.
-const SAVINGS: u64 = 16 * 1_024;
+pub(super) const SAVINGS: u64 = 16 * 1_024;
 /// This part of the rate belongs to no meeting, so that one that begins need not wait.
 const COMMON: u128 = 16;
 /// The part of what is saved up in common that is for meetings that begin.

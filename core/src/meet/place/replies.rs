@@ -6,7 +6,7 @@ use core::hash::{BuildHasher as _, Hasher as _};
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use crate::keyed::Key;
-use crate::meet::door::visitor_owner;
+use crate::meet::door::{is_door, visitor_owner};
 use crate::meet::holdings::customer;
 use crate::time::{Duration, Instant};
 
@@ -15,6 +15,9 @@ const WINDOW: Duration = Duration::from_millis(250);
 /// Replies to one network, or one address, in that time: a class behind one router that
 /// joins at once has them all.
 const MOST: u16 = 64;
+/// Of these an address has so many whatever its network was given: one that forges the
+/// addresses beside it does not keep it out.
+const OWN: u16 = 4;
 /// Over how many counters the networks are spread, anew in each window: two that share one
 /// share its replies, and only there.
 const COUNTERS: u64 = 16_384;
@@ -32,6 +35,7 @@ impl ReplyLimit {
     /// What a counter is for.
     const NETWORK: u8 = 0;
     const OWNER: u8 = 1;
+    const STRANGER: u8 = 2;
 
     /// No reply yet. The key hides from strangers which networks share a counter.
     pub(super) const fn new(key: Key) -> Self {
@@ -39,22 +43,27 @@ impl ReplyLimit {
     }
 
     /// Counts a reply to the network of an address that has returned no cookie: a stranger
-    /// that forges one address can forge those beside it.
+    /// that forges one address can forge those beside it. Of one that comes through the door
+    /// TCP has shown that it is there.
     pub(super) fn admits_network(&mut self, now: Instant, at: SocketAddr) -> bool {
+        if is_door(at.ip()) {
+            return self.admits_owner(now, at);
+        }
         let network = match visitor_owner(at.ip()) {
             IpAddr::V4(ip) => IpAddr::V4(Ipv4Addr::from_bits(ip.to_bits() & 0xffff_ff00)),
             v6 @ IpAddr::V6(_) => customer(v6),
         };
-        self.admits(now, (Self::NETWORK, network))
+        self.admits(now, (Self::NETWORK, network), MOST)
+            || self.admits(now, (Self::STRANGER, visitor_owner(at.ip())), OWN)
     }
 
     /// Counts a reply to the owner of an address that has returned its cookie.
     pub(super) fn admits_owner(&mut self, now: Instant, at: SocketAddr) -> bool {
-        self.admits(now, (Self::OWNER, visitor_owner(at.ip())))
+        self.admits(now, (Self::OWNER, visitor_owner(at.ip())), MOST)
     }
 
     /// False when there were too many.
-    fn admits(&mut self, now: Instant, (kind, to): (u8, IpAddr)) -> bool {
+    fn admits(&mut self, now: Instant, (kind, to): (u8, IpAddr), most: u16) -> bool {
         if now >= self.until {
             self.until = now + WINDOW;
             self.counts.clear();
@@ -71,7 +80,7 @@ impl ReplyLimit {
             return true;
         };
         *count = count.saturating_add(1);
-        *count <= MOST
+        *count <= most
     }
 }
 
@@ -92,22 +101,29 @@ mod tests {
     #[test]
     fn a_network_has_so_many_replies_and_takes_none_from_others() {
         let mut limit = ReplyLimit::new(Key::new(&mut Rng::new(1)));
-        let flood = |n: u64| SocketAddr::from(([192, 0, 2, (n % 256) as u8], n as u16));
-        assert_eq!(replies(&mut limit, flood), 10 * u64::from(MOST));
+        let flood = |n: u64| SocketAddr::from(([192, 0, 2, (n % 8) as u8], n as u16));
+        assert_eq!(replies(&mut limit, flood), 10 * u64::from(MOST + 8 * OWN));
         let now = Instant::from_secs(1_000) + WINDOW.ratio(19, 2);
         assert!(!limit.admits_network(now, flood(1)));
+        assert!(limit.admits_network(now, ([192, 0, 2, 99], 1).into()), "one beside them");
         assert!(limit.admits_network(now, ([192, 0, 3, 1], 1).into()));
     }
 
     #[test]
-    fn a_customer_of_ipv6_is_one_network_by_whatever_way_it_comes() {
+    fn a_customer_of_ipv6_is_one_network() {
         let mut limit = ReplyLimit::new(Key::new(&mut Rng::new(1)));
-        let host = |n: u64| {
-            let host = [0x2001, 0xdb8, 1, n as u16, 0, 0, 0, 1];
-            let at = SocketAddr::from((host, 4_000));
-            if n.is_multiple_of(2) { at } else { crate::meet::door_address(at) }
-        };
-        assert_eq!(replies(&mut limit, host), 10 * u64::from(MOST));
+        let host = |n: u64| SocketAddr::from(([0x2001, 0xdb8, 1, n as u16 % 8, 0, 0, 0, 1], 4_000));
+        assert_eq!(replies(&mut limit, host), 10 * u64::from(MOST + 8 * OWN));
+    }
+
+    #[test]
+    fn one_that_comes_through_the_door_is_not_counted_with_its_network() {
+        let mut limit = ReplyLimit::new(Key::new(&mut Rng::new(1)));
+        let forged = |n: u64| SocketAddr::from(([192, 0, 2, 7], n as u16));
+        replies(&mut limit, forged);
+        let now = Instant::from_secs(1_000) + WINDOW.ratio(19, 2);
+        assert!(!limit.admits_network(now, forged(1)));
+        assert!(limit.admits_network(now, crate::meet::door_address(forged(1))));
     }
 
     #[test]
