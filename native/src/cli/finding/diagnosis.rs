@@ -58,7 +58,8 @@ pub(super) fn sentence(family: &str, finding: &DoctorFinding) -> String {
         ),
         DoctorFinding::Failed(_) => format!("{family}: the place answers, but refuses us."),
         DoctorFinding::DoorOnly => format!(
-            "{family}: this network blocks UDP: the place is reached over TCP only, and must relay."
+            "{family}: the place answers over TCP and not over UDP, and must relay. This network may \
+             block UDP."
         ),
         DoctorFinding::Seen(view) => {
             let own: String = view.own.iter().map(|at| format!(", {at}")).collect();
@@ -86,7 +87,7 @@ const fn router(mapping: NatMapping) -> &'static str {
         NatMapping::Varies => {
             "A router gives every destination another port (address and port-dependent mapping, symmetric): most others can be met directly, but not those whose router does the same."
         }
-        NatMapping::Blocked => "This network blocks UDP.",
+        NatMapping::Blocked => "The place answers over TCP and not over UDP.",
         NatMapping::Unknown => {
             "A router translates addresses. What it does with ports is not known, because the second port of the place does not answer."
         }
@@ -177,7 +178,8 @@ mod tests {
     fn pa_15_a_place_that_only_its_door_answers_shows_no_address() {
         let fact = fact(&DoctorFinding::DoorOnly);
         assert_eq!(fact, json!({ "seen": null, "mapping": "blocked" }));
-        assert!(sentence("IPv4", &DoctorFinding::DoorOnly).contains("over TCP only"));
+        let said = sentence("IPv4", &DoctorFinding::DoorOnly);
+        assert!(said.contains("over TCP and not over UDP"), "{said}");
     }
 
     #[test]

@@ -491,7 +491,8 @@ pub(crate) const fn router(mapping: NatMapping) -> &'static str {
         NatMapping::Same => "behind a router that keeps its port",
         NatMapping::Varies => "behind a router that gives every destination another port",
         NatMapping::Unknown => "behind a router",
-        NatMapping::Blocked => "in a network that blocks UDP",
+        // Its network blocks UDP, or the place was stopped for a moment.
+        NatMapping::Blocked => "answered by the place over TCP and not over UDP",
     }
 }
 
@@ -505,6 +506,13 @@ mod tests {
         let (_, rest) = split("ocean-pepper-violin-garden-moon").unwrap();
         assert_eq!(rest.to_string(), "violin-garden-moon");
         assert!(split("ocean-pepper-sea").is_err());
+    }
+
+    /// A place that was stopped and is back may answer at its door first.
+    #[test]
+    fn pa_15_what_answers_over_tcp_alone_is_not_said_to_block_udp() {
+        let said = router(NatMapping::Blocked);
+        assert!(said.contains("over TCP and not over UDP") && !said.contains("block"), "{said}");
     }
 
     #[test]
