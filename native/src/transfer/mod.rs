@@ -8,6 +8,7 @@
 //! change anything: each message is encrypted (`secret`) above the unicast
 //! protocol, whose own sequence numbers and acknowledgements are not.
 
+mod acknowledged;
 mod ahead;
 mod behind;
 mod greet;

@@ -10,6 +10,7 @@ use blake3::Hasher;
 use servent_core::unicast::UnicastPayload;
 use thiserror::Error;
 
+use super::acknowledged::AcknowledgedPart;
 use super::ahead::{Ahead, Next};
 use super::grouped::{GroupedFiles, ReadFile};
 use super::message::{TransferMessage, number};
@@ -82,8 +83,8 @@ struct Sending<'a> {
     offer: &'a Offer,
     /// What the receiver has of each entry.
     there: BTreeMap<usize, Start>,
-    /// The file of which something was sent last, and how much of it was.
-    latest: Option<(usize, u64)>,
+    /// How much the receiver has of the file of which something was sent last.
+    latest: AcknowledgedPart,
     /// Sent, but not yet confirmed as stored.
     pending: BTreeMap<usize, Carried>,
     begun: bool,
@@ -148,7 +149,7 @@ impl TransferSender {
             talk: &self.talk,
             offer,
             there,
-            latest: None,
+            latest: AcknowledgedPart::default(),
             pending,
             begun: false,
             rate: self.rate.clone(),
@@ -354,22 +355,20 @@ impl Sending<'_> {
             let bytes = message.len() as u64 - 1;
             *so_far += bytes;
             self.say(message, told).await?;
+            self.latest.sent(at, *so_far);
             if let Some(pause) = self.rate.as_ref().map(|Rate(pace)| pace.after(bytes)) {
                 self.meanwhile(tokio::time::sleep(pause), told).await?;
             }
-            self.latest = Some((at, *so_far));
             self.tell_acknowledged(told);
         }
         Ok(())
     }
 
-    /// Tells how much of the latest file the receiver has acknowledged: what is on its way
-    /// may be megabytes, and may never arrive.
-    fn tell_acknowledged(&self, told: &mut impl FnMut(TransferProgress)) {
-        let Some((entry, sent)) = self.latest else { return };
-        let SendProgress { accepted, acknowledged } = self.talk.connection.progress();
-        let so_far = sent.saturating_sub(accepted.saturating_sub(acknowledged));
-        told(TransferProgress::Bytes { entry, so_far });
+    /// Tells how much of the latest file the receiver has acknowledged.
+    fn tell_acknowledged(&mut self, told: &mut impl FnMut(TransferProgress)) {
+        if let Some((entry, so_far)) = self.latest.now(self.talk.connection.progress()) {
+            told(TransferProgress::Bytes { entry, so_far });
+        }
     }
 
     /// Says that all of a file was sent.
@@ -450,7 +449,7 @@ impl Sending<'_> {
             None => (CHANGED.to_owned(), LackKind::Changed),
         };
         tracing::debug!(path = %source.path.display(), why, "a file is not sent");
-        self.latest = self.latest.filter(|(latest, _)| *latest != entry);
+        self.latest.forget(entry);
         let name = self.offer.entries()[entry].name.clone();
         let lacking = Lacking { name, why, kind };
         let message =
@@ -518,7 +517,7 @@ impl Sending<'_> {
             TransferMessage::Alive => Ok(()),
             TransferMessage::Kept { entry } => {
                 let kept = self.pending.remove(&(entry as usize)).ok_or(SendFailure::Foreign)?;
-                self.latest = self.latest.filter(|(latest, _)| *latest != kept.entry);
+                self.latest.forget(kept.entry);
                 told(TransferProgress::There(kept));
                 Ok(())
             }
