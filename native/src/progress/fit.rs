@@ -7,6 +7,9 @@ const NAME: usize = 8;
 /// The most columns of a name beside other text.
 const LONGEST: usize = 32;
 
+/// What stands before the time for which nothing has come, and the same for a narrow line.
+pub(super) const STILL: [&str; 2] = ["waiting, nothing has moved for ", "nothing for "];
+
 /// What a line says, the most important first: how much of it there is, how fast it
 /// goes on and how long it takes, what it is, how many bytes, and other things.
 #[derive(Debug, Clone, Copy, Default)]
@@ -25,16 +28,19 @@ pub(crate) fn columns() -> usize {
 
 impl ProgressLine<'_> {
     /// The line for so many columns. A name is shortened in its middle; the amount
-    /// goes first when there is no room for all.
+    /// goes first when there is no room for all, then some words of a line that waits.
     pub(crate) fn fit(&self, columns: usize) -> String {
         let Self { name, share, amount, speed, others } = *self;
         let whole = join(&[(amount, ", "), (speed, "; "), (others, "")]);
         let brief = join(&[(speed, "; "), (others, "")]);
+        let [long, short] = STILL;
+        let briefest = join(&[(&speed.replacen(long, short, 1), "; "), (others, "")]);
         let room = |rest: &str| {
             columns.saturating_sub(measure_text_width(share) + measure_text_width(rest) + 2)
         };
         let wanted = measure_text_width(name).min(LONGEST);
-        let rest = if room(&whole) >= wanted.min(NAME) { whole } else { brief };
+        let fits = |rest: &String| room(rest) >= wanted.min(NAME);
+        let rest = [whole, brief].into_iter().find(fits).unwrap_or(briefest);
         let short = shorten(name, room(&rest).clamp(NAME, LONGEST));
         format!("{short} {share} {rest}").trim_end().to_owned()
     }
@@ -99,6 +105,27 @@ mod tests {
                 assert!(measure_text_width(&text) <= columns, "{columns}: {text}");
                 assert!(text.contains(" 42 % ") && text.ends_with("800 KiB/s, 2 s left"), "{text}");
             }
+        }
+    }
+
+    #[test]
+    fn a_line_that_waits_says_for_how_long_whatever_the_width() {
+        let speed = &format!("{}12 s", STILL[0]);
+        let line = ProgressLine {
+            name: "a long name (12).flac",
+            share: " 44 %",
+            amount: "3.8 MiB of 8.6 MiB",
+            speed,
+            others: "",
+        };
+        for (columns, rest) in [
+            (80, "  44 % 3.8 MiB of 8.6 MiB, waiting, nothing has moved for 12 s"),
+            (52, "  44 % waiting, nothing has moved for 12 s"),
+            (40, "  44 % nothing for 12 s"),
+        ] {
+            let text = line.fit(columns);
+            assert!(text.ends_with(rest), "{columns}: {text}");
+            assert!(measure_text_width(&text) <= columns, "{columns}: {text}");
         }
     }
 

@@ -2,6 +2,7 @@
 
 use servent_core::time::{Duration, Instant};
 
+use super::fit::STILL;
 use super::{length, rate};
 
 /// How long bytes are counted before there is a rate.
@@ -68,7 +69,7 @@ impl RecentRate {
         let whole = left == Some(0);
         let left = left.filter(|left| *left > 0);
         if let Some(still) = self.waits.filter(|_| !whole) {
-            return format!("waiting, nothing has moved for {}", length(still.as_secs()));
+            return format!("{}{}", STILL[0], length(still.as_secs()));
         }
         if self.per_second == 0 {
             return String::new();
