@@ -1,7 +1,17 @@
 //! What an address says about its owner: from how far away it can be reached,
 //! and which addresses one owner can have.
 
+use core::hash::Hasher;
 use core::net::{IpAddr, Ipv6Addr, SocketAddr};
+
+/// Writes the octets of an address to a hasher: the same on every machine, which the
+/// standard library's own hash of an address is not.
+pub(crate) fn hash_ip(ip: IpAddr, hasher: &mut impl Hasher) {
+    match ip {
+        IpAddr::V4(ip) => hasher.write(&ip.octets()),
+        IpAddr::V6(ip) => hasher.write(&ip.octets()),
+    }
+}
 
 /// From how far away an address can be reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

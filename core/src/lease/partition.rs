@@ -5,11 +5,12 @@
 //! and when a member comes or goes, only its own parts change hands.
 
 use core::hash::Hasher as _;
-use core::net::{IpAddr, SocketAddr};
+use core::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 use siphasher::sip::SipHasher13;
 
+use crate::address::hash_ip;
 use crate::id::FileKey;
 
 /// How many parts a divided site has. Part of what is stored: never changed.
@@ -59,10 +60,7 @@ impl Partition {
     fn weight(self, at: SocketAddr) -> u64 {
         let mut hasher = SipHasher13::new_with_keys(0, 1);
         hasher.write(&self.0.to_be_bytes());
-        match at.ip().to_canonical() {
-            IpAddr::V4(ip) => hasher.write(&ip.octets()),
-            IpAddr::V6(ip) => hasher.write(&ip.octets()),
-        }
+        hash_ip(at.ip().to_canonical(), &mut hasher);
         hasher.write(&at.port().to_be_bytes());
         hasher.finish()
     }
@@ -70,6 +68,7 @@ impl Partition {
 
 #[cfg(test)]
 mod tests {
+    use core::net::IpAddr;
     use std::collections::BTreeMap;
     use std::vec::Vec;
 

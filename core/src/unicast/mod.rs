@@ -86,7 +86,7 @@ use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use core::fmt;
 use core::hash::{BuildHasher as _, Hasher as _};
-use core::net::{IpAddr, SocketAddr};
+use core::net::SocketAddr;
 
 pub use self::config::{Config, Congestion, Profile};
 pub use self::congestion::ControlPhase;
@@ -97,7 +97,7 @@ use self::peer::UnicastPeer;
 use self::peers::UnicastPeers;
 use self::sender::SenderEntry;
 use self::tombstones::Tombstones;
-use crate::address::owner;
+use crate::address::{hash_ip, owner};
 use crate::engine::{Engine, Fx, FxOf};
 use crate::keyed::Key;
 use crate::rng::Rng;
@@ -538,10 +538,7 @@ fn payload_bytes(block: &ConnBlock) -> usize {
 /// no other.
 fn token(key: &Key, peer: SocketAddr, conn: UnicastConnId) -> u64 {
     let mut hasher = key.build_hasher();
-    match peer.ip() {
-        IpAddr::V4(ip) => hasher.write(&ip.octets()),
-        IpAddr::V6(ip) => hasher.write(&ip.octets()),
-    }
+    hash_ip(peer.ip(), &mut hasher);
     hasher.write(&peer.port().to_be_bytes());
     hasher.write(&conn.0.to_be_bytes());
     hasher.finish()

@@ -9,7 +9,7 @@ mod seats;
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use core::hash::{BuildHasher as _, Hasher as _};
-use core::net::{IpAddr, SocketAddr};
+use core::net::SocketAddr;
 
 use serde::Serialize;
 
@@ -19,6 +19,7 @@ use self::relay::{RelayTraffic, RelayedVisitor, Relays};
 use self::replies::ReplyLimit;
 use self::seats::{Meeting, MeetingSeat};
 use super::{Config, Event};
+use crate::address::hash_ip;
 use crate::engine::{Engine, Fx, FxOf, earlier};
 use crate::keyed::Key;
 use crate::rng::Rng;
@@ -146,10 +147,7 @@ impl MeetPlace {
     fn cookie(&self, now: Instant, of: SocketAddr, before: u64) -> u64 {
         let epoch = (now.as_micros() / EPOCH.as_micros()).wrapping_sub(before);
         let mut hasher = self.key.build_hasher();
-        match of.ip().to_canonical() {
-            IpAddr::V4(ip) => hasher.write(&ip.octets()),
-            IpAddr::V6(ip) => hasher.write(&ip.octets()),
-        }
+        hash_ip(of.ip().to_canonical(), &mut hasher);
         hasher.write(&of.port().to_be_bytes());
         hasher.write(&epoch.to_be_bytes());
         hasher.finish()

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use core::hash::{BuildHasher as _, Hasher as _};
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 
+use crate::address::hash_ip;
 use crate::keyed::Key;
 use crate::meet::door::{is_door, visitor_owner};
 use crate::meet::holdings::customer;
@@ -72,10 +73,7 @@ impl ReplyLimit {
         let mut hasher = self.key.build_hasher();
         hasher.write_u8(kind);
         hasher.write(&self.until.as_micros().to_be_bytes());
-        match to {
-            IpAddr::V4(ip) => hasher.write(&ip.octets()),
-            IpAddr::V6(ip) => hasher.write(&ip.octets()),
-        }
+        hash_ip(to, &mut hasher);
         let Some(count) = self.counts.get_mut((hasher.finish() % COUNTERS) as usize) else {
             return true;
         };
