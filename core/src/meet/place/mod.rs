@@ -131,9 +131,15 @@ impl MeetPlace {
         let (meetings, relayed) = (self.meetings.len() as u64, self.relays.pairs());
         let waiting = self.meetings.values().filter(|meeting| meeting.waits()).count() as u64;
         let RelayTraffic { passed, dropped } = self.relays.traffic();
-        let (relayed_bytes, over_rate_bytes) = (passed, dropped);
-        let counted = self.counters;
-        PlaceCounters { meetings, waiting, relayed, relayed_bytes, over_rate_bytes, ..counted }
+        PlaceCounters {
+            unanswered: self.replies.refused(),
+            relayed_bytes: passed,
+            over_rate_bytes: dropped,
+            meetings,
+            waiting,
+            relayed,
+            ..self.counters
+        }
     }
 
     /// True when what is not about meetings is passed on for the visitor at that
@@ -162,8 +168,6 @@ impl MeetPlace {
     fn answer_stranger(&mut self, now: Instant, to: SocketAddr, nonce: u64, fx: &mut PlaceEffects) {
         if self.replies.admits_network(now, to) {
             self.tell_cookie(now, to, nonce, fx);
-        } else {
-            self.counters.unanswered += 1;
         }
     }
 
@@ -211,8 +215,6 @@ impl MeetPlace {
                     let packet = MeetPacket::Waiting { nonce };
                     fx.output(PlaceOutput::Packet { to: from, packet });
                     fx.output(PlaceOutput::Elsewhere { to: from, nonce });
-                } else {
-                    self.counters.unanswered += 1;
                 }
             }
             // What only a place sends, and knocks, which are not for us.
@@ -238,12 +240,12 @@ impl MeetPlace {
         let is_good = self.has_given(now, from, it.cookie);
         if !is_good && !renews {
             self.answer_stranger(now, from, it.nonce, fx);
-        } else if !self.replies.admits_owner(now, from) {
-            self.counters.unanswered += 1;
-        } else if is_good {
-            self.register(now, from, (it, bytes), fx);
-        } else {
-            self.tell_cookie(now, from, it.nonce, fx);
+        } else if self.replies.admits_owner(now, from) {
+            if is_good {
+                self.register(now, from, (it, bytes), fx);
+            } else {
+                self.tell_cookie(now, from, it.nonce, fx);
+            }
         }
     }
 

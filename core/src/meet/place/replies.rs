@@ -30,6 +30,7 @@ pub(super) struct ReplyLimit {
     /// Empty until the first reply.
     counts: Vec<u16>,
     until: Instant,
+    refused: u64,
 }
 
 impl ReplyLimit {
@@ -40,7 +41,12 @@ impl ReplyLimit {
 
     /// No reply yet. The key hides from strangers which networks share a counter.
     pub(super) const fn new(key: Key) -> Self {
-        Self { key, counts: Vec::new(), until: Instant::ZERO }
+        Self { key, counts: Vec::new(), until: Instant::ZERO, refused: 0 }
+    }
+
+    /// How many replies were too many.
+    pub(super) const fn refused(&self) -> u64 {
+        self.refused
     }
 
     /// Counts a reply to the network of an address that has returned no cookie: a stranger
@@ -54,17 +60,21 @@ impl ReplyLimit {
             IpAddr::V4(ip) => IpAddr::V4(Ipv4Addr::from_bits(ip.to_bits() & 0xffff_ff00)),
             v6 @ IpAddr::V6(_) => customer(v6),
         };
-        self.admits(now, (Self::NETWORK, network), MOST)
-            || self.admits(now, (Self::STRANGER, visitor_owner(at.ip())), OWN)
+        let fits = self.takes(now, (Self::NETWORK, network), MOST)
+            || self.takes(now, (Self::STRANGER, visitor_owner(at.ip())), OWN);
+        self.refused += u64::from(!fits);
+        fits
     }
 
     /// Counts a reply to the owner of an address that has returned its cookie.
     pub(super) fn admits_owner(&mut self, now: Instant, at: SocketAddr) -> bool {
-        self.admits(now, (Self::OWNER, visitor_owner(at.ip())), MOST)
+        let fits = self.takes(now, (Self::OWNER, visitor_owner(at.ip())), MOST);
+        self.refused += u64::from(!fits);
+        fits
     }
 
     /// False when there were too many.
-    fn admits(&mut self, now: Instant, (kind, to): (u8, IpAddr), most: u16) -> bool {
+    fn takes(&mut self, now: Instant, (kind, to): (u8, IpAddr), most: u16) -> bool {
         if now >= self.until {
             self.until = now + WINDOW;
             self.counts.clear();
