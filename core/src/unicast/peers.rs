@@ -65,6 +65,12 @@ impl UnicastPeers {
         self.moved.get(&addr).copied().unwrap_or(addr)
     }
 
+    /// Where a peer is.
+    pub(super) fn whereabouts(&mut self, at: u32) -> SocketAddr {
+        let (name, peer) = self.at(at);
+        peer.route.unwrap_or(name)
+    }
+
     /// A peer is at another address from now on. What comes from where a peer of a meeting
     /// was at first is of that peer still: it was under way, or its own word to move was
     /// lost.

@@ -9,6 +9,7 @@
 use core::net::SocketAddr;
 
 use super::cx::UnicastCx;
+use super::peer::PathChange;
 use super::{
     Endpoint, Event, Output, Rejection, UnicastConnId, UnicastEffects, UnicastPeer, token,
 };
@@ -61,7 +62,10 @@ impl Endpoint {
         let Some(at) = self.peers.with_conn(conn) else { return Some(addr) };
         match first {
             ConnBlock::Response { token: told, .. } if *told == token(&self.key, addr, conn) => {
-                self.travel(now, at, addr, fx);
+                let before = self.peers.whereabouts(at);
+                let same = before.ip() == addr.ip();
+                let change = if same { PathChange::Port } else { PathChange::Address };
+                self.travel(now, (at, addr, change), fx);
                 None
             }
             ConnBlock::Response { .. } => None,
@@ -104,7 +108,7 @@ impl Endpoint {
             }
         }
         match self.peers.find(peer) {
-            Some(at) => self.travel(now, at, to, fx),
+            Some(at) => self.travel(now, (at, to, PathChange::Route), fx),
             None => {
                 self.peers.expect(peer, to);
                 fx.event(Event::Moved { peer, conn: UnicastConnId::default(), to });
@@ -112,10 +116,18 @@ impl Endpoint {
         }
     }
 
-    fn travel(&mut self, now: Instant, at: u32, to: SocketAddr, fx: &mut UnicastEffects) {
+    fn travel(
+        &mut self,
+        now: Instant,
+        (at, to, change): (u32, SocketAddr, PathChange),
+        fx: &mut UnicastEffects,
+    ) {
+        let same = self.peers.whereabouts(at) == to;
         self.peers.travel(at, to);
         let (peer, mut cx, _) = self.lend(now, at, fx);
-        peer.arrived_elsewhere(&mut cx);
+        if !same {
+            peer.arrived_elsewhere(change, &mut cx);
+        }
         tell(&mut cx, peer, to);
         self.mark(now, at);
     }

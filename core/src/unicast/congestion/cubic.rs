@@ -144,6 +144,7 @@ impl Cubic {
                 self.undo = None;
             }
             Signal::Resized(mtu) => self.mtu = mtu,
+            Signal::Moved => *self = Self::new(self.mtu),
         }
     }
 

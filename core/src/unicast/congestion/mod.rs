@@ -53,6 +53,8 @@ pub(super) enum Signal {
     Stalled,
     /// The largest datagram has now so many bytes.
     Resized(u64),
+    /// The peer is reached on another path, of which nothing is known (RFC 9000 §9.4).
+    Moved,
 }
 
 /// What an acknowledgement revealed.

@@ -133,6 +133,12 @@ impl RateSampler {
     pub(in crate::unicast) fn forget(&mut self) {
         self.records.clear();
     }
+
+    /// The same, and the measurement begins anew.
+    pub(in crate::unicast) fn begin_anew(&mut self, now: Instant) {
+        self.forget();
+        self.begin(now);
+    }
 }
 
 /// Bytes per second; `None` when no time has passed.

@@ -17,13 +17,25 @@ use super::rtt::Rtt;
 use super::sender::{SenderEntry, part_size};
 use super::tombstones::ConnEnd;
 use super::{Config, ConnEnding, Event, Rejection, Side, UnicastConnId, UnicastLimit};
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 use crate::wire::unicast::{
     Ack, AckCounts, Close, ConnBlock, Data, DeliveryOrder, Slice, UnicastPayload,
 };
 
 /// How many times CLOSE is sent before giving up.
 const GOODBYES: u32 = 10;
+
+/// What changes when a peer is elsewhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PathChange {
+    /// Its port: the path is the same (RFC 9000 §9.4), but what was under way to the old
+    /// port is gone.
+    Port,
+    /// Its address, and with it the path; what was under way to the old one is gone.
+    Address,
+    /// The path; what is under way on the old one still arrives (PA-13).
+    Route,
+}
 
 /// A CLOSED connection whose end is not acknowledged.
 #[derive(Debug, Clone)]
@@ -262,14 +274,27 @@ impl UnicastPeer {
         self.speaks(conn) || self.receiver.as_ref().is_some_and(|it| it.conn == conn)
     }
 
-    /// It has proven another address: what was under way to the old one is
-    /// gone, and so may be its size.
-    pub(super) fn arrived_elsewhere(&mut self, cx: &mut UnicastCx<'_>) {
+    /// It is elsewhere, and has proven it.
+    pub(super) fn arrived_elsewhere(&mut self, change: PathChange, cx: &mut UnicastCx<'_>) {
         self.budget.free = true;
-        if self.path.shrink(cx.now, cx.config) {
+        let shrinks = match change {
+            PathChange::Port => self.path.shrink(cx.now, cx.config),
+            PathChange::Address | PathChange::Route => self.path.begin_anew(cx.config),
+        };
+        if shrinks {
             self.resized(cx);
         }
-        if let Some(receiver) = &mut self.receiver {
+        let old_path_lasts = match change {
+            PathChange::Port | PathChange::Address => Duration::ZERO,
+            PathChange::Route => self.rtt.timeout(0),
+        };
+        if change != PathChange::Port {
+            self.rtt = Rtt::new(cx.config);
+            if let Some(sender) = &mut self.sender {
+                sender.moved(cx.now, old_path_lasts);
+            }
+        }
+        if let Some(receiver) = self.receiver.as_mut().filter(|_| change != PathChange::Route) {
             receiver.hasten(cx);
         }
     }

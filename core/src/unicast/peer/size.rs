@@ -95,6 +95,13 @@ impl PathSize {
         true
     }
 
+    /// The path is another one, of which nothing is known: true when the size is another
+    /// one now.
+    pub(super) fn begin_anew(&mut self, config: &Config) -> bool {
+        let before = core::mem::replace(self, Self::new(config));
+        before.size != self.size
+    }
+
     /// The system sends nothing that large.
     pub(super) fn refused(&mut self, size: u32, now: Instant, config: &Config) -> bool {
         if config.mtu_floor == 0 {

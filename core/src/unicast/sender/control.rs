@@ -52,6 +52,8 @@ pub(super) struct SendControl {
     early: u64,
     /// Bytes that are lost and not sent again yet.
     waiting: u64,
+    /// Bytes that are not acknowledged and were sent on another path.
+    elsewhere: u64,
     lost: u64,
     sent: u64,
     /// What the receiver has counted.
@@ -85,6 +87,7 @@ impl SendControl {
             acked: 0,
             early: 0,
             waiting: 0,
+            elsewhere: 0,
             lost: 0,
             sent: 0,
             late: 0,
@@ -96,9 +99,10 @@ impl SendControl {
         }
     }
 
-    /// Of so many bytes that are not acknowledged, those that are under way.
+    /// Of so many bytes that are not acknowledged, those that are under way on this path.
     pub(super) const fn in_flight(&self, unacked: u64) -> u64 {
-        unacked.saturating_sub(self.early).saturating_sub(self.waiting)
+        let elsewhere = self.elsewhere + self.waiting;
+        unacked.saturating_sub(self.early).saturating_sub(elsewhere)
     }
 
     /// Bytes that may be sent now, with so many unacknowledged.
@@ -227,6 +231,8 @@ impl SendControl {
     pub(super) fn freed(&mut self, bytes: u64) {
         self.acked += bytes;
         self.early = self.early.saturating_sub(bytes);
+        // The lowest numbers are those that were sent first.
+        self.elsewhere = self.elsewhere.saturating_sub(bytes);
     }
 
     /// What has arrived beyond; a peer cannot have more than was sent.
@@ -282,16 +288,24 @@ impl SendControl {
         self.tell(now, Signal::Resized(mtu));
     }
 
+    /// The peer is reached on another path: what was learnt of the old one, and what is
+    /// under way there with so many bytes unacknowledged, says nothing of it.
+    pub(super) fn moved(&mut self, now: Instant, unacked: u64) {
+        self.elsewhere += self.in_flight(unacked);
+        (self.pacer, self.shown) = (Pacer::new(), None);
+        self.sampler.begin_anew(now);
+        self.tell(now, Signal::Moved);
+    }
+
     /// Everything is sent as if for the first time.
     pub(super) fn begin_anew(&mut self) {
         self.sampler.forget();
-        (self.early, self.waiting) = (0, 0);
+        (self.early, self.waiting, self.elsewhere) = (0, 0, 0);
     }
 
     /// Nothing is under way and nothing waits: gives its memory back.
     pub(super) fn rest(&mut self) {
-        (self.early, self.waiting) = (0, 0);
-        self.sampler.forget();
+        self.begin_anew();
     }
 
     fn tell(&mut self, now: Instant, signal: Signal) {

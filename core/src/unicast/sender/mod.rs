@@ -87,6 +87,10 @@ pub(super) struct SenderEntry {
     /// when we have been waiting for the peer.
     sent_at: Instant,
     moved_at: Instant,
+    /// Since when the peer is reached on this path, and how long after it was sent
+    /// something may still arrive on the one before.
+    path_since: Instant,
+    old_path_lasts: Duration,
     waiting_since: Option<Instant>,
     /// Probes since the last progress.
     probes: u32,
@@ -121,6 +125,8 @@ impl SenderEntry {
             newest: 0,
             sent_at: cx.now,
             moved_at: cx.now,
+            path_since: Instant::ZERO,
+            old_path_lasts: Duration::ZERO,
             waiting_since: None,
             probes: 0,
             ask_window: false,
@@ -292,7 +298,7 @@ impl SenderEntry {
             return None;
         }
         let slot = self.window.get((ack.newest - self.base) as usize)?;
-        if slot.sends != 1 {
+        if slot.sends != 1 || self.went_elsewhere(slot) {
             return None;
         }
         let whole = cx.now.since(slot.sent_at);
@@ -357,6 +363,18 @@ impl SenderEntry {
         self.control.resize(now, size);
     }
 
+    /// The peer is reached on another path. What was sent on the old one may still arrive
+    /// so long after that.
+    pub(super) fn moved(&mut self, now: Instant, old_path_lasts: Duration) {
+        (self.path_since, self.old_path_lasts) = (now, old_path_lasts);
+        self.control.moved(now, self.flight);
+    }
+
+    /// True for a message that was last sent on another path.
+    fn went_elsewhere(&self, slot: &Slot) -> bool {
+        slot.sends > 0 && slot.sent_at < self.path_since
+    }
+
     /// The rate and the window it may use, and its phase.
     pub(super) fn control(&self) -> (Allowance, ControlPhase) {
         (self.control.allowed(), self.control.phase())
@@ -390,7 +408,9 @@ impl SenderEntry {
                 // counts; for a retransmission, which is requested again by a
                 // timer, the smoothed one.
                 let trip = if slot.sends > 1 { rtt.smoothed() } else { rtt.least() };
-                if slot.sent_at + trip.ratio(7, 8) > cx.now || self.slices.has(seq) {
+                let elsewhere = self.went_elsewhere(slot);
+                let fresh = if elsewhere { self.old_path_lasts } else { trip.ratio(7, 8) };
+                if slot.sent_at + fresh > cx.now || self.slices.has(seq) {
                     continue;
                 }
                 let bytes = slot.payload.len() as u64;
@@ -398,8 +418,10 @@ impl SenderEntry {
                     self.again.insert(seq, DueRepair { why: RetransmitReason::Missing, bytes });
                 if before.is_none_or(|before| before.bytes == 0) {
                     self.control.wait(bytes);
-                    lost += bytes;
-                    lowest = lowest.or(Some(seq));
+                    if !elsewhere {
+                        lost += bytes;
+                        lowest = lowest.or(Some(seq));
+                    }
                 }
             }
         }

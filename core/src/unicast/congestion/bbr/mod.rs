@@ -122,11 +122,15 @@ pub(in crate::unicast) struct Bbr {
 
 impl Bbr {
     pub(super) fn new(mtu: u64, config: &Config) -> Self {
+        Self::with_acks(mtu, (config.ack_delay.scaled(config.time_scale), config.ack_bytes))
+    }
+
+    fn with_acks(mtu: u64, ack_after: (Duration, u64)) -> Self {
         let window = initial_window(mtu);
         let rate = window * 1_000_000 / FIRST_TRIP.as_micros() * STARTUP / 100;
         Self {
             mtu,
-            ack_after: (config.ack_delay.scaled(config.time_scale), config.ack_bytes),
+            ack_after,
             phase: ControlPhase::Startup,
             allowed: Allowance { rate: Some(rate), ..Allowance::window(window) },
             rates: RateFilter::default(),
@@ -189,6 +193,7 @@ impl Bbr {
                 self.stalled = true;
             }
             Signal::Resized(mtu) => self.mtu = mtu,
+            Signal::Moved => *self = Self::with_acks(self.mtu, self.ack_after),
         }
     }
 
