@@ -29,6 +29,8 @@ export class LadderPane extends HTMLElement {
   #learnt = 0;
   #follow = true;
   #now = -1;
+  /** So high was the picture when the present was last looked for. */
+  #height = 0;
   #listing = 0;
 
   /** The runs that are shown. @returns {LadderLane[]} */
@@ -135,10 +137,11 @@ export class LadderPane extends HTMLElement {
   keepUp() {
     const session = /** @type {Session} */ (this.session);
     const now = session.run?.now ?? 0;
-    if (now === this.#now) return;
-    const first = this.#now < 0;
-    this.#now = now;
     const { scrollTop, clientHeight } = this.scroller;
+    // What opens beside the picture leaves it less room.
+    if (now === this.#now && (clientHeight === this.#height || !this.#follow)) return;
+    const first = this.#now < 0;
+    [this.#now, this.#height] = [now, clientHeight];
     const y = this.axis.of(now);
     if (session.clock.playing) {
       if (this.#follow) this.scroller.scrollTop = stillness() ? Math.floor(y / clientHeight + 0.15) * clientHeight - clientHeight * 0.15 : y - clientHeight * PRESENT;
