@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 
+use servent_core::engine::Engine as _;
 use servent_core::meet::{Config, MeetSide, PlaceOutput};
 use servent_core::time::Duration;
 
@@ -88,4 +89,33 @@ fn pa_13_what_waits_of_a_meeting_that_ends_is_forgotten() {
     place.run(Duration::from_secs(1));
     assert_eq!(place.passed[&other], before, "it is not passed on any more");
     assert_eq!(place.place.counters().relayed, 1);
+}
+
+/// What waits of many is looked at more rarely, and yet nothing of the rate is lost.
+#[test]
+fn pa_13_many_that_wait_cost_few_turns_and_get_the_whole_rate() {
+    const PAIRS: u8 = 250;
+    let each = PAIRS.into();
+    let (seats_per_ip, meetings_per_ip) = (each, each);
+    let config =
+        Config { relay_rate: 4 * RATE, seats_per_ip, meetings_per_ip, ..Config::default() };
+    let mut place = MeetingPlace::new(config);
+    let pairs: Vec<_> =
+        (0..PAIRS).map(|n| [at(1, 5_000 + u16::from(n)), at(2, 5_000 + u16::from(n))]).collect();
+    for (n, [one, other]) in (0..PAIRS).zip(&pairs) {
+        place.run(Duration::from_millis(50));
+        place.sit(*one, MeetSide::Listener, n, 11);
+        place.sit(*other, MeetSide::Caller, n, 21);
+    }
+    let told: u32 = pairs.iter().map(|[one, _]| held(&place.foreign(*one, 60_000))).sum();
+    assert!(told > 12_000_000, "{told} bytes wait");
+    let (before, end) = (place.place.counters().relayed_bytes, place.now + Duration::from_secs(2));
+    let mut turns = 0;
+    while let Some((next, _)) = place.place.poll_timeout().filter(|(next, _)| *next <= end) {
+        turns += 1;
+        place.run(next.since(place.now));
+    }
+    let passed = place.place.counters().relayed_bytes - before;
+    assert!((8 * RATE * 97 / 100..=8 * RATE * 107 / 100).contains(&passed), "{passed} bytes");
+    assert!(turns <= 300, "{turns} turns in two seconds");
 }

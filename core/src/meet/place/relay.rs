@@ -17,8 +17,12 @@ use crate::wire::meet::{MeetPacket, MeetRefusal};
 /// An address that has all its relayed meetings gives one up for the next that was silent
 /// for so long; one in which something goes on is worth more than the next.
 const IDLE: Duration = Duration::from_secs(10);
-/// How often it is looked whether what waits may go on.
+/// How often it is looked whether what waits may go on: so often for each so many meetings
+/// of which something waits, and at least so often. Each has a smaller part of the rate
+/// then, and the rate saves up for longer than that ([`SharedRate`]).
 const PUMP_EVERY: Duration = Duration::from_millis(2);
+const PUMPED_TOGETHER: u64 = 64;
+const PUMP_LATEST: Duration = Duration::from_millis(20);
 
 /// A visitor that is to be relayed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -328,7 +332,8 @@ impl Relays {
         }
         if waits > 0 {
             self.waiting.insert(id);
-            self.pump_at.get_or_insert(now + PUMP_EVERY);
+            let next = self.next_pump(now);
+            self.pump_at.get_or_insert(next);
             fx.output(PlaceOutput::Hold { from, skip: fits, bytes: waits });
         }
         self.rate.set_waiting(!self.waiting.is_empty());
@@ -365,6 +370,12 @@ impl Relays {
         }
     }
 
+    /// When what waits is looked at next.
+    fn next_pump(&self, now: Instant) -> Instant {
+        let crowds = 1 + self.waiting.len() as u64 / PUMPED_TOGETHER;
+        now + PUMP_EVERY.ratio(crowds, 1).min(PUMP_LATEST)
+    }
+
     /// The same of all meetings; each begins in its turn.
     fn pump_all(&mut self, now: Instant, fx: &mut PlaceEffects) {
         let (before, after) =
@@ -372,7 +383,7 @@ impl Relays {
         let ids: Vec<u64> = after.chain(before).copied().collect();
         self.turn = ids.first().copied().unwrap_or(0);
         ids.into_iter().for_each(|id| self.pump(now, id, fx));
-        self.pump_at = (!self.waiting.is_empty()).then(|| now + PUMP_EVERY);
+        self.pump_at = (!self.waiting.is_empty()).then(|| self.next_pump(now));
         self.rate.set_waiting(self.pump_at.is_some());
     }
 
