@@ -42,7 +42,8 @@ pub struct OfferedTransfer {
     /// How many are not to come, and the bytes of their names.
     lacking: usize,
     lacking_names: usize,
-    received: u64,
+    /// Bytes that are here.
+    here: u64,
     open: Option<OpenFile>,
     /// The small file being received.
     small: Option<SmallFile>,
@@ -72,7 +73,7 @@ impl OfferedTransfer {
                 let talk = Arc::new(talk);
                 let writer = Writer::new(Arc::clone(&talk));
                 let candidates = vec![None; entries.len()];
-                let (begun, whole, received, open) = (BTreeMap::new(), 0, 0, None);
+                let (begun, whole, here, open) = (BTreeMap::new(), 0, 0, None);
                 let (lacking, lacking_names) = (0, 0);
                 Ok(Self {
                     talk,
@@ -84,7 +85,7 @@ impl OfferedTransfer {
                     whole,
                     lacking,
                     lacking_names,
-                    received,
+                    here,
                     open,
                     small: None,
                     group: SmallGroup::default(),
@@ -117,10 +118,10 @@ impl OfferedTransfer {
         &self.entries
     }
 
-    /// Bytes that were received and written.
+    /// Bytes of what is offered that are here, also those that were before.
     #[must_use]
-    pub const fn received(&self) -> u64 {
-        self.received
+    pub const fn here(&self) -> u64 {
+        self.here
     }
 
     /// The incomplete file, if any of it exists.
@@ -162,7 +163,7 @@ impl OfferedTransfer {
     /// Receives what does not exist yet.
     ///
     /// # Errors
-    /// Why the transfer did not complete; [`OfferedTransfer::received`] says how much
+    /// Why the transfer did not complete; [`OfferedTransfer::here`] says how much
     /// arrived.
     pub async fn receive(
         &mut self,
@@ -229,13 +230,14 @@ impl OfferedTransfer {
                     if self.open.is_none() && self.small.is_none() =>
                 {
                     self.begin(inbox, entry, from).await?;
+                    self.here += from;
                     told(TransferProgress::Begun { entry: entry as usize, from });
                 }
                 TransferMessage::Data(bytes) => {
                     if let Some(quota) = &quota {
                         quota.take(bytes.len() as u64).map_err(ReceiveError::Write)?;
                     }
-                    self.received += bytes.len() as u64;
+                    self.here += bytes.len() as u64;
                     let (entry, so_far) = self.data(bytes).await?;
                     told(TransferProgress::Bytes { entry, so_far });
                 }
@@ -383,6 +385,7 @@ impl OfferedTransfer {
         if found.there == ExistingFile::Whole && of.length == Some(length) {
             self.talk.put(&TransferMessage::There { entry }).await?;
             self.whole += 1;
+            self.here += length;
             self.candidates[at] = None;
             let sum = begun.hash.finalize().into();
             told(TransferProgress::There(Carried {

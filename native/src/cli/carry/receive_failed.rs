@@ -38,7 +38,7 @@ pub(crate) fn failed(
 ) -> Failure {
     let exit = exit_of(why);
     let of = length.map_or_else(String::new, |length| format!(" of {}", bytes(length)));
-    let have = bytes(transfer.received());
+    let have = bytes(transfer.here());
     let why = match why {
         ReceiveError::Write(why) => format!("cannot write here: {}", error_text(why)),
         ReceiveError::Gone(why @ Lost::PlaceEnds) => why.to_string(), // The sender may be there.
