@@ -293,6 +293,9 @@ impl UnicastPeer {
             if let Some(sender) = &mut self.sender {
                 sender.moved(cx.now, old_path_lasts);
             }
+            if let Some(receiver) = &mut self.receiver {
+                receiver.moved(cx.now, old_path_lasts);
+            }
         }
         if let Some(receiver) = self.receiver.as_mut().filter(|_| change != PathChange::Route) {
             receiver.hasten(cx);

@@ -317,6 +317,12 @@ impl Receiver {
         self.window.release(self.newest_at, false, cx);
     }
 
+    /// The sender reaches us on another path; what it has sent on the old one may still
+    /// come for so long.
+    pub(super) fn moved(&mut self, now: Instant, old_path_lasts: Duration) {
+        self.patience.moved(now + old_path_lasts);
+    }
+
     /// Something got lost for certain: requests it at once, and says what has
     /// arrived.
     pub(super) fn hasten(&mut self, cx: &mut UnicastCx<'_>) {

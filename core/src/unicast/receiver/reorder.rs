@@ -15,6 +15,8 @@ pub(super) struct ReorderPatience {
     repairs: u32,
     /// Bytes that were requested and turned out to have been on their way.
     late_bytes: u64,
+    /// What is missing since before this may be under way on another path.
+    moved_until: Instant,
 }
 
 impl ReorderPatience {
@@ -28,8 +30,17 @@ impl ReorderPatience {
         self.late_bytes
     }
 
+    /// The sender reaches us on another path from now on; what it has sent on the old one
+    /// comes until then, and says nothing of the new one.
+    pub(super) fn moved(&mut self, until: Instant) {
+        *self = Self { late_bytes: self.late_bytes, moved_until: until, ..Self::default() };
+    }
+
     /// A missing number has arrived, as a retransmission or not.
     pub(super) fn filled(&mut self, gap: FilledGap, (again, bytes): (bool, u64), now: Instant) {
+        if gap.opened < self.moved_until {
+            return;
+        }
         if again {
             self.repairs += 1;
             if self.repairs >= FORGETS {
@@ -68,5 +79,20 @@ mod tests {
         assert_eq!(patience.late_bytes(), 100, "it was not requested");
         (0..64).for_each(|_| patience.filled(gap(1), (true, 100), now));
         assert_eq!(patience.lasts(ms(20)), ms(9));
+    }
+
+    #[test]
+    fn what_came_on_another_path_says_nothing_of_this_one() {
+        let ms = Duration::from_millis;
+        let now = Instant::from_secs(1);
+        let gap = |opened| FilledGap { opened, asked: 1, asked_at: now };
+        let mut patience = ReorderPatience::default();
+        patience.filled(gap(now - ms(16)), (false, 100), now);
+        patience.moved(now + ms(150));
+        assert_eq!(patience.lasts(ms(20)), Duration::ZERO);
+        patience.filled(gap(now + ms(1)), (false, 100), now + ms(300));
+        assert_eq!((patience.lasts(ms(20)), patience.late_bytes()), (Duration::ZERO, 100));
+        patience.filled(gap(now + ms(150)), (false, 100), now + ms(166));
+        assert_eq!((patience.lasts(ms(20)), patience.late_bytes()), (ms(18), 200));
     }
 }
