@@ -4,7 +4,7 @@
 use crate::unicast_support;
 
 use servent_core::time::Duration;
-use servent_core::unicast::{Config, Congestion, Event, Input, Profile};
+use servent_core::unicast::{Config, Congestion, DeliveryOrder, Event, Input, Profile, Rejection};
 use servent_core::wire::unicast::ConnBlock;
 use unicast_support::{Fate, PROFILES, World, addr, config, has_ack, has_data};
 
@@ -225,4 +225,42 @@ fn acknowledgements_ride_on_data_that_goes_the_other_way() {
     world.run_secs(1);
     let (lone, shared) = alone.get();
     assert!(shared > 5 * lone, "{lone} alone, {shared} with data");
+}
+
+/// What had to wait for a lost message is handed over all at once, and the application needs
+/// a moment for it. What the sender has been granted before still has room meanwhile.
+#[test]
+fn what_was_granted_has_room_while_the_application_takes_what_had_to_wait() {
+    const LOST: u64 = 50;
+    const ALL: u64 = 6_000;
+    const BYTES: u64 = 1_000;
+    let mut world = World::new(config(Profile::Adaptive), 2, 1);
+    world.nodes[1].takes = false;
+    let mut sends = 0;
+    world.hook(move |from, packet| {
+        let lost = from == 0 && unicast_support::carries(packet, LOST);
+        sends += u32::from(lost);
+        match (lost, sends) {
+            (false, _) => Fate::Pass,
+            (true, 1) => Fate::Late(Duration::from_millis(1_500)),
+            (true, _) => Fate::Drop,
+        }
+    });
+    let (mut sent, mut taken) = (0, 0);
+    for _ in 0..2_500 {
+        // Two megabytes a second are sent, at most fifteen are taken.
+        for _ in 0..4.min(ALL - sent) {
+            let (payload, order) = (vec![7; BYTES as usize].into(), DeliveryOrder::InOrder);
+            world.input(0, Input::Send { peer: addr(1), payload, order });
+            sent += 1;
+        }
+        world.flush(0);
+        let messages = (world.nodes[1].got.len() as u64 - taken).min(30);
+        world.input(1, Input::Taken { peer: addr(0), messages, bytes: BYTES * messages });
+        world.flush(1);
+        taken += messages;
+        world.run_ms(2);
+    }
+    let refused = |event: &Event| matches!(event, Event::Rejected { why: Rejection::NoRoom, .. });
+    assert_eq!((world.count(1, refused), taken), (0, ALL), "what was granted is not refused");
 }

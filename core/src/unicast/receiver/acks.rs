@@ -64,9 +64,7 @@ impl Receiver {
     fn promise(&mut self, cx: &UnicastCx<'_>) -> (u64, u64) {
         let messages = u64::from(cx.config.recv_messages).saturating_sub(self.untaken_messages);
         self.promised = self.promised.max(self.next() - 1 + messages);
-        let kept = self.untaken_bytes + self.line.part_bytes();
-        let room = self.window.bytes() + self.line.early_bytes();
-        let bytes = room.min(cx.config.recv_bytes).saturating_sub(kept);
+        let bytes = self.room(cx.config).saturating_sub(self.kept());
         (self.promised + 1 - self.next(), bytes)
     }
 
@@ -146,6 +144,7 @@ impl Receiver {
     fn said(&mut self, ack: &Ack, cx: &mut UnicastCx<'_>) {
         let (peer, conn, upto, newest) = (cx.peer, self.conn, ack.upto, ack.newest);
         self.told = (self.promised, self.taken_bytes);
+        self.granted_bytes = self.granted_bytes.max(self.taken_bytes + self.kept() + ack.bytes);
         (self.ack_due, self.unacked) = (None, 0);
         self.last_ack = Some(cx.now);
         cx.counters.acks_sent += 1;

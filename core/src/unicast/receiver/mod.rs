@@ -41,6 +41,10 @@ pub(super) struct Receiver {
     taken_bytes: u64,
     /// The highest number that was ever announced as having room.
     promised: u64,
+    /// The bytes of the connection that have room since some acknowledgement: what has been
+    /// consumed, and what may wait. It is not taken back: when what had to wait for a lost
+    /// message is there, all of it waits for the application.
+    granted_bytes: u64,
     /// `promised` and `taken_bytes` at the last acknowledgement.
     told: (u64, u64),
     /// When the pending acknowledgement is to be sent at the latest.
@@ -97,6 +101,7 @@ impl Receiver {
             untaken_messages: 0,
             untaken_bytes: 0,
             taken_bytes: 0,
+            granted_bytes: 0,
             promised,
             told: (0, 0),
             ack_due: None,
@@ -214,10 +219,10 @@ impl Receiver {
         // A message in order never waits for room that early ones take: they
         // wait for it. So the bound is twice the window, but a sender that
         // keeps to its window stays within one.
-        let kept = self.untaken_bytes + self.line.part_bytes();
         let held = if early { self.line.early_bytes() } else { 0 };
-        let room = (self.window.bytes() + self.line.early_bytes()).min(cx.config.recv_bytes);
-        if kept + held + bytes > room || (early && *cx.held + bytes > cx.config.recv_total) {
+        if self.kept() + held + bytes > self.room(cx.config)
+            || (early && *cx.held + bytes > cx.config.recv_total)
+        {
             return Err(Rejection::NoRoom);
         }
         if seq > self.newest {
@@ -254,6 +259,17 @@ impl Receiver {
         cx.counters.delivered += messages;
         cx.counters.delivered_bytes += delivered;
         result.map(|()| true)
+    }
+
+    /// Bytes in order that wait for the application or for the rest of their message.
+    fn kept(&self) -> u64 {
+        self.untaken_bytes + self.line.part_bytes()
+    }
+
+    /// Bytes that may wait for the application or for earlier ones.
+    fn room(&self, config: &Config) -> u64 {
+        let room = (self.window.bytes() + self.line.early_bytes()).min(config.recv_bytes);
+        room.max(self.granted_bytes.saturating_sub(self.taken_bytes))
     }
 
     /// All numbers beyond what was known, up to `seq`, are missing; to be
