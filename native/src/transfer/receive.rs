@@ -73,20 +73,18 @@ impl OfferedTransfer {
                 let talk = Arc::new(talk);
                 let writer = Writer::new(Arc::clone(&talk));
                 let candidates = vec![None; entries.len()];
-                let (begun, whole, here, open) = (BTreeMap::new(), 0, 0, None);
-                let (lacking, lacking_names) = (0, 0);
                 Ok(Self {
                     talk,
                     proofs,
                     writer,
                     entries,
                     candidates,
-                    begun,
-                    whole,
-                    lacking,
-                    lacking_names,
-                    here,
-                    open,
+                    begun: BTreeMap::new(),
+                    whole: 0,
+                    lacking: 0,
+                    lacking_names: 0,
+                    here: 0,
+                    open: None,
                     small: None,
                     group: SmallGroup::default(),
                 })
