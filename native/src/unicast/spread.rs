@@ -6,16 +6,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use quinn_udp::is_msg_size_err;
 use servent_core::node::MeetAnswer;
 use servent_core::wire::meet::is_of_chosen_path;
-use tokio::net::UdpSocket;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::LARGEST;
 use super::visit::MeetNews;
 use crate::driver::datagrams::{Detour, SharedEndpoint};
+use crate::net::udp::spare::SpareSocket;
 use crate::net::udp::{any_address, canonical};
 
 /// How long the first guess that hits may take.
@@ -54,10 +54,10 @@ pub(super) async fn spread(shared: &Arc<SharedEndpoint>, mut news: MeetNews) {
 }
 
 /// As many sockets as the system gives; each has knocked.
-async fn knocking((to, count): (SocketAddr, u32), knock: &[u8]) -> Vec<Arc<UdpSocket>> {
+async fn knocking((to, count): (SocketAddr, u32), knock: &[u8]) -> Vec<Arc<SpareSocket>> {
     let mut sockets = Vec::new();
     for _ in 0..count {
-        let Ok(socket) = UdpSocket::bind(any_address(to)).await else { break };
+        let Ok(socket) = SpareSocket::bind(any_address(to)) else { break };
         if socket.send_to(knock, to).await.is_ok() {
             sockets.push(Arc::new(socket));
         }
@@ -67,7 +67,7 @@ async fn knocking((to, count): (SocketAddr, u32), knock: &[u8]) -> Vec<Arc<UdpSo
 
 /// Carries the datagrams of the peer by the socket that heard it last; once a path is
 /// chosen, by that on which it was.
-async fn carry(shared: &Arc<SharedEndpoint>, to: SocketAddr, sockets: Vec<Arc<UdpSocket>>) {
+async fn carry(shared: &Arc<SharedEndpoint>, to: SocketAddr, sockets: Vec<Arc<SpareSocket>>) {
     let (tell, mut heard) = mpsc::channel::<SpreadDatagram>(HEARD);
     let mut listening = JoinSet::new(); // They end with it.
     let mut each: Vec<_> = sockets
@@ -94,7 +94,10 @@ async fn carry(shared: &Arc<SharedEndpoint>, to: SocketAddr, sockets: Vec<Arc<Ud
             data = way_out.next() => {
                 let Some(data) = data else { return };
                 if let Some((socket, _)) = each.get(path.socket).and_then(Option::as_ref) {
-                    let _ = socket.send_to(&data, to).await; // As if it were lost.
+                    match socket.send_to(&data, to).await {
+                        Err(why) if is_msg_size_err(&why) => entry.too_large(data.len()),
+                        _ => {} // As if it were lost.
+                    }
                 }
                 entry.emptied();
             }
@@ -137,17 +140,18 @@ impl SocketInUse {
 
 /// Hears the peer at one of the sockets.
 async fn listen(
-    (at, socket): (usize, Arc<UdpSocket>),
+    (at, socket): (usize, Arc<SpareSocket>),
     from: SocketAddr,
     tell: mpsc::Sender<SpreadDatagram>,
 ) {
-    let mut buffer = vec![0; LARGEST as usize];
+    let mut buffer = SpareSocket::buffer();
     loop {
         match socket.recv_from(&mut buffer).await {
-            Ok((length, peer)) if canonical(peer) == from => {
-                let data = Bytes::copy_from_slice(&buffer[..length]);
-                if tell.send((at, data)).await.is_err() {
-                    return;
+            Ok((datagrams, peer)) if canonical(peer) == from => {
+                for data in datagrams {
+                    if tell.send((at, Bytes::copy_from_slice(data))).await.is_err() {
+                        return;
+                    }
                 }
             }
             Ok(_) => {}

@@ -86,6 +86,16 @@ fn expected(sender: &str, receiver: &str) -> Expected {
 
 pub(crate) const VIA: &str = "192.0.2.1:6349";
 
+/// How many fragments of datagrams that were too large one of the machines has sent.
+fn fragments(network: &Network, at: usize) -> u64 {
+    let read = network.command(at, "cat").arg("/proc/net/snmp").output().unwrap();
+    let read = String::from_utf8(read.stdout).unwrap();
+    let mut lines = read.lines().filter(|line| line.starts_with("Ip:"));
+    let [names, values] = [(); 2].map(|()| lines.next().unwrap().split_whitespace());
+    let mut each = names.zip(values);
+    each.find(|(name, _)| *name == "FragCreates").unwrap().1.parse().unwrap()
+}
+
 /// A file of that many bytes from one to the other, by a place that relays only where
 /// that is needed. `from`: which of the two sends it.
 fn sent(network: &Network, kinds: [&str; 2], expected: Expected, (from, size): (usize, usize)) {
@@ -182,6 +192,35 @@ fn two_behind_routers_send_each_other_a_file() {
             sent(&network, kinds, expected, (2, 300_000));
             told(&network, kinds);
         }
+    }
+}
+
+/// The path leads through one of many sockets, on either side.
+#[test]
+fn pa_6_what_travels_on_a_guessed_path_is_not_cut_up() {
+    for kinds in [["symmetric", "port"], ["port", "symmetric"]] {
+        let Some(network) = network(kinds) else { return };
+        let home = network.place.path("home");
+        std::fs::create_dir_all(home.join("inbox")).unwrap();
+        std::fs::write(home.join("song.ogg"), noise(12_000_000)).unwrap();
+        let meet = ["meet", "--listen", VIA, "--relay", "20M", "--json"];
+        let mut place = Running::start(network.servent(0, &meet));
+        place.event("listening");
+        let inbox = home.join("inbox").display().to_string();
+        let take = ["receive", "--via", VIA, "-o", &inbox, "--yes", "--json"];
+        let mut receiver = Running::start(network.servent(2, &take));
+        receiver.event("at_place");
+        let song = home.join("song.ogg").display().to_string();
+        let give = ["send", "--via", VIA, &song, "--limit-rate", "1500k", "--json"];
+        let mut sender = Running::start(network.servent(1, &give));
+        let sent = sender.event("sent");
+        assert_eq!(sender.end().code(), Some(0), "{kinds:?}");
+        println!("{kinds:?}: {} with {}", sent["path"], sent["counters"]["datagram_out"]);
+        for at in 1..3 {
+            assert_eq!(fragments(&network, at), 0, "{kinds:?}: what machine {at} sends");
+        }
+        receiver.signal("INT");
+        receiver.end();
     }
 }
 

@@ -37,6 +37,8 @@ struct DetourTable {
     arrived: BTreeMap<SocketAddr, DetourArrivals>,
     /// Those peers, in the order in which their datagrams are taken, one of each.
     turns: VecDeque<SocketAddr>,
+    /// What the system found too large on the way of a peer: how many bytes.
+    too_large: BTreeMap<SocketAddr, u32>,
     over: bool,
 }
 
@@ -129,6 +131,15 @@ impl Detours {
             }
         }
         !table.turns.is_empty()
+    }
+
+    /// The datagrams that the system has found too large since the last call: for which
+    /// peer, and how many bytes the smallest had.
+    pub(super) fn take_too_large(&self) -> BTreeMap<SocketAddr, u32> {
+        if !self.any.load(Ordering::Acquire) {
+            return BTreeMap::new();
+        }
+        std::mem::take(&mut self.table().too_large)
     }
 
     /// True when nothing waits to be sent.
@@ -225,6 +236,16 @@ impl DetourEntry {
         drop(table);
         self.shared.work.notify_one();
         room
+    }
+
+    /// The system has found a datagram of that many bytes too large for the way.
+    pub(crate) fn too_large(&self, bytes: usize) {
+        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+        let mut table = self.shared.detours.table();
+        let least = table.too_large.entry(self.peer).or_insert(bytes);
+        *least = bytes.min(*least);
+        drop(table);
+        self.shared.work.notify_one();
     }
 
     /// Everything that was to be sent has been taken: an endpoint that ends waits for

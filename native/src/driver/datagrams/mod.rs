@@ -227,7 +227,8 @@ impl Messaging {
     /// turn began, would make the round trip shorter than the path's.
     /// `straight`: it came through the socket.
     fn arrive(&mut self, mut trains: Vec<Train>, straight: bool, node: &mut Loop) {
-        let too_large = self.socket.take_too_large();
+        let mut too_large = self.socket.take_too_large();
+        too_large.extend(self.shared.detours.take_too_large());
         if trains.is_empty() && too_large.is_empty() {
             self.trains = trains;
             return;

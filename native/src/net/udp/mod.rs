@@ -6,6 +6,7 @@ mod ecn;
 mod loss;
 mod peer_memory;
 mod reply_source;
+pub(crate) mod spare;
 
 use std::collections::VecDeque;
 use std::io::{self, IoSliceMut};
