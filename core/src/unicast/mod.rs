@@ -420,7 +420,10 @@ impl Endpoint {
             peer.block(block, thin, || token(key, addr, conn), &mut cx);
             ours |= knows && peer.has(conn);
         }
-        peer.heard.0 += u64::from(ours);
+        if ours {
+            peer.heard.0 += 1;
+            peer.spoke(now);
+        }
         self.mark(now, at);
     }
 
@@ -441,6 +444,7 @@ impl Endpoint {
         self.looks = 0;
         let mut dirty = core::mem::take(&mut self.dirty);
         for at in dirty.drain(..) {
+            self.look_for(now, at, fx);
             let (peer, mut cx, key) = self.lend(now, at, fx);
             peer.dirty = false;
             peer.run(&mut cx);

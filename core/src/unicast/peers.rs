@@ -4,9 +4,10 @@ use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 
-use super::peer::UnicastPeer;
+use super::peer::{PathChange, UnicastPeer};
 use super::{Config, UnicastConnId};
 use crate::meet::is_meeting_peer;
+use crate::time::Instant;
 
 /// Peers that are remembered before they are known.
 const EXPECTED: usize = 64;
@@ -71,15 +72,35 @@ impl UnicastPeers {
         peer.route.unwrap_or(name)
     }
 
+    /// True when a host at that address, which has proven it and knows a connection of a peer,
+    /// is taken for the peer.
+    pub(super) fn may_travel(&mut self, now: Instant, at: u32, to: SocketAddr) -> bool {
+        self.was_at(at, to) || self.at(at).1.is_silent(now)
+    }
+
+    /// True when a peer was at that address before.
+    fn was_at(&mut self, at: u32, to: SocketAddr) -> bool {
+        let (name, peer) = self.at(at);
+        [Some(name), peer.home, peer.left].contains(&Some(to))
+    }
+
     /// A peer is at another address from now on. What comes from where a peer of a meeting
-    /// was at first is of that peer still: it was under way, or its own word to move was
-    /// lost.
-    pub(super) fn travel(&mut self, at: u32, to: SocketAddr) {
+    /// was at first is of that peer still, if it has gone on by the meeting: it was under way,
+    /// or its own word to move was lost.
+    pub(super) fn travel(&mut self, at: u32, to: SocketAddr, change: PathChange) {
+        let (back, from) = (self.was_at(at, to), self.whereabouts(at));
         let (name, peer) = self.at(at);
         if is_meeting_peer(name.ip()) {
             peer.home.get_or_insert(to);
         }
-        let home = peer.home;
+        let home = peer.home.filter(|_| change == PathChange::Route);
+        peer.candidate = None;
+        // It may always return whence it came, and not where it turned out not to be.
+        peer.left = match change {
+            PathChange::Route => None,
+            PathChange::Port | PathChange::Address if back => peer.left,
+            PathChange::Port | PathChange::Address => Some(from),
+        };
         peer.route = (to != name).then_some(to);
         self.moved.retain(|at, other| *other != name || Some(*at) == home);
         if to != name {
@@ -177,7 +198,7 @@ impl UnicastPeers {
         self.last = Some((addr, at));
         if let Some(ExpectedPeer { home, to, .. }) = self.expect_no_more(addr) {
             for place in [home].into_iter().chain(to) {
-                self.travel(at, place);
+                self.travel(at, place, PathChange::Route);
             }
         }
         Some(at)

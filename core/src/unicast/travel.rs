@@ -5,6 +5,10 @@
 //! derived from it and our key, so that nothing is remembered; what comes back
 //! proves that the peer is there now. Until then nothing is accepted from there,
 //! and nothing longer is sent than what came.
+//!
+//! Nor does that proof show that the peer has left: a host that reads the line knows the
+//! connection, and proves its own address. So a peer goes elsewhere only when it is silent
+//! where it was, and back whence it came at any time.
 
 use core::net::SocketAddr;
 
@@ -62,10 +66,9 @@ impl Endpoint {
         let Some(at) = self.peers.with_conn(conn) else { return Some(addr) };
         match first {
             ConnBlock::Response { token: told, .. } if *told == token(&self.key, addr, conn) => {
-                let before = self.peers.whereabouts(at);
-                let same = before.ip() == addr.ip();
-                let change = if same { PathChange::Port } else { PathChange::Address };
-                self.travel(now, (at, addr, change), fx);
+                self.peers.at(at).1.candidate = Some(addr);
+                self.look_for(now, at, fx);
+                self.mark(now, at);
                 None
             }
             ConnBlock::Response { .. } => None,
@@ -74,6 +77,15 @@ impl Endpoint {
                 None
             }
         }
+    }
+
+    /// A peer that is silent where it was is where it may be.
+    pub(super) fn look_for(&mut self, now: Instant, at: u32, fx: &mut UnicastEffects) {
+        let candidate = self.peers.at(at).1.candidate;
+        let Some(to) = candidate.filter(|to| self.peers.may_travel(now, at, *to)) else { return };
+        let same = self.peers.whereabouts(at).ip() == to.ip();
+        let change = if same { PathChange::Port } else { PathChange::Address };
+        self.travel(now, (at, to, change), fx);
     }
 
     fn challenge_from(
@@ -123,7 +135,7 @@ impl Endpoint {
         fx: &mut UnicastEffects,
     ) {
         let same = self.peers.whereabouts(at) == to;
-        self.peers.travel(at, to);
+        self.peers.travel(at, to, change);
         let (peer, mut cx, _) = self.lend(now, at, fx);
         if !same {
             peer.arrived_elsewhere(change, &mut cx);

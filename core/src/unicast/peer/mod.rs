@@ -1,6 +1,7 @@
 //! The state of one peer: both halves, unacknowledged ends, and whether its
 //! address is proven. What it is sent, and how much, is in `speak`.
 
+mod elsewhere;
 mod size;
 mod slices;
 mod speak;
@@ -8,6 +9,7 @@ mod speak;
 use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 
+pub(super) use self::elsewhere::PathChange;
 use self::size::PathSize;
 use self::slices::Pieces;
 use super::counters::HeardDatagrams;
@@ -17,25 +19,13 @@ use super::rtt::Rtt;
 use super::sender::{SenderEntry, part_size};
 use super::tombstones::ConnEnd;
 use super::{Config, ConnEnding, Event, Rejection, Side, UnicastConnId, UnicastLimit};
-use crate::time::{Duration, Instant};
+use crate::time::Instant;
 use crate::wire::unicast::{
     Ack, AckCounts, Close, ConnBlock, Data, DeliveryOrder, Slice, UnicastPayload,
 };
 
 /// How many times CLOSE is sent before giving up.
 const GOODBYES: u32 = 10;
-
-/// What changes when a peer is elsewhere.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum PathChange {
-    /// Its port: the path is the same (RFC 9000 §9.4), but what was under way to the old
-    /// port is gone.
-    Port,
-    /// Its address, and with it the path; what was under way to the old one is gone.
-    Address,
-    /// The path; what is under way on the old one still arrives (PA-13).
-    Route,
-}
 
 /// A CLOSED connection whose end is not acknowledged.
 #[derive(Debug, Clone)]
@@ -80,6 +70,11 @@ pub(super) struct UnicastPeer {
     pub(super) route: Option<SocketAddr>,
     /// Where the other side of a meeting was at first.
     pub(super) home: Option<SocketAddr>,
+    /// Where it was before, and where it may be now.
+    pub(super) left: Option<SocketAddr>,
+    pub(super) candidate: Option<SocketAddr>,
+    /// When something of a connection with it has come from where it is.
+    spoke_at: Instant,
     /// The owner of its address, if the peer spoke first: it is counted.
     pub(super) stranger: Option<IpAddr>,
     /// The next run of the task ([`super::Profile::Unicast3`]).
@@ -108,6 +103,9 @@ impl UnicastPeer {
             heard: HeardDatagrams::default(),
             route: None,
             home: None,
+            left: None,
+            candidate: None,
+            spoke_at: Instant::ZERO,
             stranger: None,
             task_at: None,
             task: false,
@@ -272,34 +270,6 @@ impl UnicastPeer {
     /// True when one of its halves is of that connection.
     pub(super) fn has(&self, conn: UnicastConnId) -> bool {
         self.speaks(conn) || self.receiver.as_ref().is_some_and(|it| it.conn == conn)
-    }
-
-    /// It is elsewhere, and has proven it.
-    pub(super) fn arrived_elsewhere(&mut self, change: PathChange, cx: &mut UnicastCx<'_>) {
-        self.budget.free = true;
-        let shrinks = match change {
-            PathChange::Port => self.path.shrink(cx.now, cx.config),
-            PathChange::Address | PathChange::Route => self.path.begin_anew(cx.config),
-        };
-        if shrinks {
-            self.resized(cx);
-        }
-        let old_path_lasts = match change {
-            PathChange::Port | PathChange::Address => Duration::ZERO,
-            PathChange::Route => self.rtt.timeout(0),
-        };
-        if change != PathChange::Port {
-            self.rtt = Rtt::new(cx.config);
-            if let Some(sender) = &mut self.sender {
-                sender.moved(cx.now, old_path_lasts);
-            }
-            if let Some(receiver) = &mut self.receiver {
-                receiver.moved(cx.now, old_path_lasts);
-            }
-        }
-        if let Some(receiver) = self.receiver.as_mut().filter(|_| change != PathChange::Route) {
-            receiver.hasten(cx);
-        }
     }
 
     /// True when a connection is the one that sends to it.
@@ -564,7 +534,7 @@ impl UnicastPeer {
         let first = self.first_wanted.filter(|_| !letter).map(|(_, at)| at);
         let farewell = self.farewells.iter().map(|farewell| farewell.at).min();
         let forget = self.remembered_until(config).filter(|_| self.is_idle());
-        let own = [reap, first, farewell, forget, self.task_at, size];
+        let own = [reap, first, farewell, forget, self.task_at, size, self.silent_at()];
         own.into_iter().chain([sender, receiver]).flatten().min()
     }
 
