@@ -29,6 +29,14 @@ pub(super) const fn customer(owner: IpAddr) -> IpAddr {
     net(owner, 0)
 }
 
+/// The network whose addresses one stranger may have or forge: an IPv6 /48, or an IPv4 /24.
+pub(super) const fn neighbourhood(owner: IpAddr) -> IpAddr {
+    match owner {
+        IpAddr::V4(ip) => IpAddr::V4(Ipv4Addr::from_bits(ip.to_bits() & 0xffff_ff00)),
+        v6 @ IpAddr::V6(_) => customer(v6),
+    }
+}
+
 /// One network within another, by how much it holds.
 type NetCrowd = (usize, IpAddr, u32, IpAddr);
 

@@ -9,6 +9,9 @@ use servent_core::wire::meet::MeetPacket;
 
 use super::pa_meet::{MeetingPlace, PAUSE, introductions};
 
+/// When a seat that was not renewed is its visitor's elsewhere.
+const MOVES_AFTER: Duration = Duration::from_secs(6);
+
 fn at(ip: u8, port: u16) -> SocketAddr {
     ([203, 0, 113, ip], port).into()
 }
@@ -53,9 +56,12 @@ fn pa_10_a_socket_that_takes_seats_with_known_numbers_has_one() {
 #[test]
 fn pa_10_seats_that_are_moved_are_counted_like_others() {
     let mut place = MeetingPlace::new(Config { meetings_per_ip: 5, ..Config::default() });
+    // Others take them for the address that keeps them.
     for n in 0..20 {
-        // Others take them for the address that keeps them.
         place.sit(at(2 + n, 5_000), MeetSide::Caller, n, u64::from(n));
+    }
+    place.run(MOVES_AFTER);
+    for n in 0..20 {
         place.sit(at(1, 5_000 + u16::from(n)), MeetSide::Caller, n, u64::from(n));
     }
     let first = (0..20).filter(|n| {
@@ -63,6 +69,32 @@ fn pa_10_seats_that_are_moved_are_counted_like_others() {
         matches!(told[..], [(_, MeetPacket::Waiting { .. })])
     });
     assert_eq!(first.count(), 5, "its share");
+}
+
+/// A host that reads the line of one who waits knows the name, the side and the number.
+#[test]
+fn pa_10_a_seat_that_is_renewed_is_not_moved_to_another_network() {
+    let mut place = MeetingPlace::new(Config::default());
+    let (waits, reader) = (at(1, 5_000), at(200, 7_000));
+    for second in 0..30 {
+        if second % 5 == 0 {
+            place.sit(waits, MeetSide::Listener, 1, 11);
+        }
+        let told = place.sit(reader, MeetSide::Listener, 1, 11);
+        assert_eq!(told, [], "it is not seated");
+        place.run(Duration::from_secs(1));
+    }
+    let told = introductions(&place.sit(at(2, 5_000), MeetSide::Caller, 1, 21));
+    assert_eq!(told.iter().map(|(to, _)| *to).collect::<Vec<_>>(), [at(2, 5_000), waits]);
+}
+
+#[test]
+fn pa_10_one_that_has_another_network_has_its_seat_again_within_seconds() {
+    let mut place = MeetingPlace::new(Config::default());
+    place.sit(at(1, 5_000), MeetSide::Listener, 1, 11);
+    place.run(MOVES_AFTER);
+    let told = place.sit(at(200, 7_000), MeetSide::Listener, 1, 11);
+    assert!(matches!(told[..], [(_, MeetPacket::Waiting { nonce: 11 })]), "{told:?}");
 }
 
 #[test]
@@ -178,6 +210,27 @@ fn pa_13_an_address_with_many_meetings_has_one_share_of_what_is_relayed() {
         place.run(Duration::from_millis(10));
         for [from, _] in (0..20).map(greedy).chain([honest]) {
             place.foreign(from, 60_000);
+        }
+    }
+    let passed = place.passed[&honest[1]];
+    assert!(passed >= 3 * RATE * 45 / 100, "{passed} of {} bytes", 3 * RATE);
+}
+
+/// The addresses of one network are one crowd: 64 of them leave the others half of the rate.
+#[test]
+fn pa_13_the_addresses_of_one_network_have_one_share_of_what_is_relayed() {
+    const RATE: u64 = 1_000_000;
+    let mut place = MeetingPlace::new(Config { relay_rate: RATE, ..Config::default() });
+    let greedy = |n: u8| [5_000, 5_001].map(|port| at(1 + n, port));
+    let honest = [1, 2].map(|ip| SocketAddr::from(([198, 51, 100, ip], 5_000)));
+    for n in 0..64 {
+        assert!(pair(&mut place, n, greedy(n)));
+    }
+    assert!(pair(&mut place, 100, honest));
+    for _ in 0..300 {
+        place.run(Duration::from_millis(10));
+        for [from, _] in (0..64).map(greedy).chain([honest]) {
+            place.foreign(from, 12_000);
         }
     }
     let passed = place.passed[&honest[1]];

@@ -259,6 +259,10 @@ impl MeetPlace {
         let (id, side, nonce) = (it.meeting, it.side, it.nonce);
         let seat = self.meetings.get(&id).and_then(|meeting| meeting.seat(side));
         let keeps = seat.is_some_and(|seat| seat.nonce == nonce);
+        // One that has moved asks again.
+        if seat.is_some_and(|seat| keeps && seat.is_elsewhere(now, from, &self.config)) {
+            return;
+        }
         // One with the same number and another address is counted like every other.
         if !seat.is_some_and(|seat| keeps && seat.at == from) {
             if let Some(why) = self.refusal(now, from, &it, fx) {

@@ -1,10 +1,11 @@
 //! The rate that all relayed meetings share. Each network with active meetings gets an
-//! equal part of it at least, and each of these an equal part of that; what one does not
-//! use the others may.
+//! equal part of it at least, each owner of addresses in it an equal part of that, and each
+//! meeting of an owner one of that; what one does not use the others may.
 
 use alloc::collections::BTreeMap;
 use core::net::IpAddr;
 
+use crate::meet::holdings::neighbourhood;
 use crate::time::{Duration, Instant};
 
 /// What the rate allows at once, as a part of a second, and at least in bytes: far less
@@ -42,19 +43,21 @@ pub(super) struct SharedRate {
     /// The period of now, and how many networks are active in the one before and in it.
     period: u64,
     active: [u32; 2],
-    networks: BTreeMap<IpAddr, NetworkActivity>,
+    /// The active owners in each network, and the active meetings of each owner.
+    networks: BTreeMap<IpAddr, PartActivity>,
+    owners: BTreeMap<IpAddr, PartActivity>,
 }
 
-/// A network with active meetings.
+/// What has a part of the rate, and shares it among its own.
 #[derive(Debug, Clone, Copy, Default)]
-struct NetworkActivity {
+struct PartActivity {
     /// The period in which one of them was active last.
     period: Option<u64>,
     /// How many are active in the period before and in that.
     active: [u32; 2],
 }
 
-impl NetworkActivity {
+impl PartActivity {
     /// One of them is active; true when it is the first in this period.
     fn is_first(&mut self, now: u64) -> bool {
         if self.period == Some(now) {
@@ -84,31 +87,30 @@ impl SharedRate {
     /// `rate`: bytes a second.
     pub(super) fn new(rate: u64) -> Self {
         let burst = u128::from((rate / BURST.0).max(BURST.1)) * BYTE;
-        let (given, common, active) = (0, burst, [0; 2]);
-        let (until, networks) = (Instant::ZERO, BTreeMap::new());
         Self {
             rate: rate.into(),
             burst,
             waits: false,
-            until,
-            given,
-            common,
+            until: Instant::ZERO,
+            given: 0,
+            common: burst,
             period: 0,
-            active,
-            networks,
+            active: [0; 2],
+            networks: BTreeMap::new(),
+            owners: BTreeMap::new(),
         }
     }
 
-    /// How many of these bytes a meeting of a network may pass on now: whole datagrams of
+    /// How many of these bytes a meeting of an owner may pass on now: whole datagrams of
     /// `segment` bytes each.
     pub(super) fn take(
         &mut self,
         now: Instant,
-        (network, share): (IpAddr, &mut RateShare),
+        (owner, share): (IpAddr, &mut RateShare),
         (segment, bytes): (u32, u32),
     ) -> u32 {
         self.share_out(now);
-        let kept = if self.was_active(network, share) { self.burst / WELCOME } else { 0 };
+        let kept = if self.was_active(owner, share) { self.burst / WELCOME } else { 0 };
         let common = self.common.saturating_sub(kept);
         let left = u64::try_from((share.saved + common) / BYTE).unwrap_or(u64::MAX);
         let (wanted, segment) = (u64::from(bytes), u64::from(segment.max(1)));
@@ -130,11 +132,13 @@ impl SharedRate {
         if self.waits { self.burst.max(self.rate * BYTE / u128::from(LATE)) } else { self.burst }
     }
 
-    /// The bytes a second that a meeting of this network is given at least.
-    pub(super) fn fair(&self, network: IpAddr) -> u64 {
-        let meetings = self.networks.get(&network).map_or(0, |it| greater(it.active));
-        let all = u128::from(greater(self.active).max(1)) * u128::from(meetings.max(1));
-        u64::try_from(self.rate / all).unwrap_or(u64::MAX)
+    /// The bytes a second that a meeting of this owner is given at least.
+    pub(super) fn fair(&self, owner: IpAddr) -> u64 {
+        let parts = |part: Option<&PartActivity>| part.map_or(1, |it| greater(it.active).max(1));
+        let owners = parts(self.networks.get(&neighbourhood(owner)));
+        let meetings = parts(self.owners.get(&owner));
+        let all = u128::from(greater(self.active).max(1)) * u128::from(owners);
+        u64::try_from(self.rate / all / u128::from(meetings)).unwrap_or(u64::MAX)
     }
 
     /// Gives every active network its part of what the time since the last call allows.
@@ -150,7 +154,9 @@ impl SharedRate {
         if period != self.period {
             let before = if period == self.period + 1 { self.active[1] } else { 0 };
             (self.period, self.active) = (period, [before, 0]);
-            self.networks.retain(|_, it| it.period.is_some_and(|last| last + 1 >= period));
+            for parts in [&mut self.networks, &mut self.owners] {
+                parts.retain(|_, it| it.period.is_some_and(|last| last + 1 >= period));
+            }
         }
     }
 
@@ -160,23 +166,27 @@ impl SharedRate {
 
     /// Counts a meeting as active, with what it was given meanwhile; false for one that
     /// has not been active lately.
-    fn was_active(&mut self, network: IpAddr, share: &mut RateShare) -> bool {
+    fn was_active(&mut self, owner: IpAddr, share: &mut RateShare) -> bool {
         let active = share.period.is_some_and(|period| period + 1 >= self.period);
-        let ours = self.networks.entry(network).or_default();
-        if ours.is_first(self.period) {
+        let network = self.networks.entry(neighbourhood(owner)).or_default();
+        let ours = self.owners.entry(owner).or_default();
+        if network.is_first(self.period) {
             self.active[1] += 1;
+        }
+        if ours.is_first(self.period) {
+            network.active[1] += 1;
         }
         if share.period.replace(self.period) != Some(self.period) {
             ours.active[1] += 1;
         }
-        let meetings = u128::from(greater(ours.active));
+        let parts = u128::from(greater(network.active)) * u128::from(greater(ours.active));
         let given = self.given - core::mem::replace(&mut share.given, self.given);
-        let given = given.checked_div(meetings).unwrap_or(0);
+        let given = given.checked_div(parts).unwrap_or(0);
         if !active {
             share.saved = 0;
             return false;
         }
-        let all = u128::from(greater(self.active)) * meetings;
+        let all = u128::from(greater(self.active)) * parts;
         let most = self.most().checked_div(all).unwrap_or(self.burst);
         let most = most.max(u128::from(SAVINGS) * BYTE);
         let saved = share.saved + given;

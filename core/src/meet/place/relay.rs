@@ -10,7 +10,6 @@ use super::rate::{RateShare, SharedRate};
 use super::{Config, Event, PlaceEffects, PlaceOutput};
 use crate::meet::OwnerHoldings;
 use crate::meet::door::visitor_owner;
-use crate::meet::holdings::customer;
 use crate::time::{Duration, Instant};
 use crate::wire::meet::{MeetPacket, MeetRefusal};
 
@@ -71,7 +70,7 @@ struct RelayPair {
     sides: [RelaySide; 2],
     /// A side has left: it ends then.
     left: Option<Instant>,
-    /// Of what it is given a part: the network of that side which takes part in most.
+    /// Of what it is given a part: the owner of that side which takes part in most.
     payer: IpAddr,
     share: RateShare,
     /// Its entry in the agenda; never later than its deadline.
@@ -189,7 +188,7 @@ impl Relays {
         let (sides, share) = (pair.map(|it| RelaySide::new(now, it)), RateShare::default());
         let owners = [one, other].map(|at| visitor_owner(at.ip()));
         owners.into_iter().for_each(|owner| self.owners.add(owner, id, ()));
-        let payer = customer(self.greater(owners));
+        let payer = self.greater(owners);
         let pair = RelayPair { sides, left: None, payer, share, wake };
         self.sides.extend([(one, (id, 0)), (other, (id, 1))]);
         self.pairs.insert(id, pair);

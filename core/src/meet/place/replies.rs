@@ -3,12 +3,12 @@
 
 use alloc::vec::Vec;
 use core::hash::{BuildHasher as _, Hasher as _};
-use core::net::{IpAddr, Ipv4Addr, SocketAddr};
+use core::net::{IpAddr, SocketAddr};
 
 use crate::address::hash_ip;
 use crate::keyed::Key;
 use crate::meet::door::{is_door, visitor_owner};
-use crate::meet::holdings::customer;
+use crate::meet::holdings::neighbourhood;
 use crate::time::{Duration, Instant};
 
 /// The time over which replies are counted.
@@ -56,10 +56,7 @@ impl ReplyLimit {
         if is_door(at.ip()) {
             return self.admits_owner(now, at);
         }
-        let network = match visitor_owner(at.ip()) {
-            IpAddr::V4(ip) => IpAddr::V4(Ipv4Addr::from_bits(ip.to_bits() & 0xffff_ff00)),
-            v6 @ IpAddr::V6(_) => customer(v6),
-        };
+        let network = neighbourhood(visitor_owner(at.ip()));
         let fits = self.takes(now, (Self::NETWORK, network), MOST)
             || self.takes(now, (Self::STRANGER, visitor_owner(at.ip())), OWN);
         self.refused += u64::from(!fits);

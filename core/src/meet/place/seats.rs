@@ -4,12 +4,14 @@ use core::net::SocketAddr;
 
 use super::Config;
 use crate::meet::door::visitor_owner;
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 use crate::wire::meet::{MeetSide, Registration};
 use crate::wire::unicast::UnicastPayload;
 
 /// How many times the bytes of a visitor it is sent.
 const AMPLIFICATION: u64 = 3;
+/// So late may a visitor be that renews its seat.
+const LATE: Duration = Duration::from_secs(1);
 /// The bytes of a datagram that says that a meeting, or the place, ends.
 const GOODBYE: u64 = 11;
 
@@ -18,8 +20,9 @@ const GOODBYE: u64 = 11;
 pub(super) struct MeetingSeat {
     pub(super) at: SocketAddr,
     pub(super) nonce: u64,
-    /// When it was taken.
+    /// When it was taken, and when its visitor has registered last.
     pub(super) since: Instant,
+    renewed: Instant,
     /// When it is forgotten.
     pub(super) until: Instant,
     rtt: u32,
@@ -52,6 +55,7 @@ impl MeetingSeat {
             at,
             nonce: it.nonce,
             since: before.as_ref().map_or(now, |seat| seat.since),
+            renewed: now,
             until: now + config.forget_after,
             rtt: it.rtt,
             card: it.card.clone(),
@@ -68,6 +72,14 @@ impl MeetingSeat {
     /// True when the visitor at that address may be the one that sits here.
     pub(super) fn is_of(&self, from: SocketAddr) -> bool {
         visitor_owner(self.at.ip()) == visitor_owner(from.ip())
+    }
+
+    /// True when its visitor is where it was a moment ago, and not at this address: its
+    /// number, which any reader of its line knows, moves the seat to another network only
+    /// when it has not been renewed in time.
+    pub(super) fn is_elsewhere(&self, now: Instant, from: SocketAddr, config: &Config) -> bool {
+        let waits = self.introduced_to == 0;
+        waits && !self.is_of(from) && now < self.renewed + config.keep_seat + LATE
     }
 
     /// Counts bytes sent to it; false when they would be too many.
