@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Seek as _};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use blake3::Hasher;
@@ -75,12 +76,15 @@ pub enum SendFailure {
 pub struct TransferSender {
     talk: Talk,
     rate: Option<Rate>,
+    /// Bytes of what is offered that the receiver had before.
+    before: AtomicU64,
 }
 
 /// One transfer over the connection.
 struct Sending<'a> {
     talk: &'a Talk,
     offer: &'a Offer,
+    before: &'a AtomicU64,
     /// What the receiver has of each entry.
     there: BTreeMap<usize, Start>,
     /// How much the receiver has of the file of which something was sent last.
@@ -105,7 +109,7 @@ impl TransferSender {
     /// A sender that uses this connection.
     #[must_use]
     pub fn over(connection: Connection) -> Self {
-        Self { talk: Talk::over(connection), rate: None }
+        Self { talk: Talk::over(connection), rate: None, before: AtomicU64::new(0) }
     }
 
     /// Sends no faster than this.
@@ -132,6 +136,13 @@ impl TransferSender {
         self.talk.connection.progress()
     }
 
+    /// About how many bytes of what is offered have reached the receiver, also those that
+    /// it had before.
+    #[must_use]
+    pub fn reached(&self) -> u64 {
+        self.progress().acknowledged.saturating_add(self.before.load(Ordering::Relaxed))
+    }
+
     /// Sends everything the receiver does not have, and waits for its
     /// confirmation that it has the same bytes. Without a code every host on the
     /// path can read it.
@@ -148,6 +159,7 @@ impl TransferSender {
         let mut sending = Sending {
             talk: &self.talk,
             offer,
+            before: &self.before,
             there,
             latest: AcknowledgedPart::default(),
             pending,
@@ -237,6 +249,7 @@ impl Sending<'_> {
                     let start = match (proofs.remove(&entry), from) {
                         (Some(_), 0) => Start::From(0, Box::default()),
                         (Some((length, hash)), from) if from == length => {
+                            self.before.fetch_add(from, Ordering::Relaxed);
                             Start::From(from, Box::new(hash))
                         }
                         _ => return Err(SendFailure::Foreign),
@@ -247,6 +260,7 @@ impl Sending<'_> {
                     let (length, hash) = proofs.remove(&entry).ok_or(SendFailure::Foreign)?;
                     let (entry, sum) = (entry as usize, hash.finalize().into());
                     self.there.insert(entry, Start::Whole);
+                    self.before.fetch_add(length, Ordering::Relaxed);
                     told(TransferProgress::There(Carried {
                         entry,
                         length,

@@ -88,6 +88,9 @@ fn what_would_help_is_what_was_not_done_yet() {
     complains(&output, 3, "no receiver waits with this code");
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(said.contains("wait longer") && !said.contains("--wait"), "{said}");
+    // Where the receiver is, is not known.
+    let waits = format!("waiting at the meeting place {via} for the receiver");
+    assert!(said.contains(&waits), "{said}");
 }
 
 /// A place at which nothing has happened has nothing to say when it ends.

@@ -326,3 +326,31 @@ fn what_the_receiver_has_no_name_for_is_named_on_both_sides_and_the_rest_arrives
 fn entries(folder: &Path) -> Vec<PathBuf> {
     fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect()
 }
+
+/// How many MiB a sender says have reached the receiver.
+fn mebibytes_reached(waiting: &serde_json::Value) -> f64 {
+    let why = waiting["why"].as_str().unwrap();
+    let number = why.rsplit_once("about ").and_then(|(_, rest)| rest.split_once(" MiB of "));
+    number.and_then(|(number, _)| number.parse().ok()).unwrap_or_else(|| panic!("{why}"))
+}
+
+#[test]
+fn what_the_receiver_had_before_counts_as_arrived_at_the_sender() {
+    let place = Place::new();
+    std::fs::write(place.path("song.ogg"), noise(8_000_000)).unwrap();
+    let (mut running, at) = receiving(&place, &[]);
+    let quick = ["--set", "unicast.unreachable=1s", "--limit-rate", "1M", "--json"];
+    let send = [&["send", "--open", &at, "song.ogg"][..], &quick].concat();
+    let mut sender = Running::start(place.servent(&send));
+    let mut reached = Vec::new();
+    for least in [4_000_000, 5_000_000] {
+        while running.event("progress")["bytes"].as_u64() < Some(least) {}
+        running.kill();
+        reached.push(mebibytes_reached(&sender.event("waiting")));
+        let take = ["receive", "--listen", &at, "-o", "in/", "--json", "--open", "--yes"];
+        running = Running::start(place.servent(&take));
+    }
+    assert!(reached.iter().all(|reached| *reached > 3.3), "of 8 MB: {reached:?} MiB");
+    sender.event("sent");
+    assert_eq!(sender.end().code(), Some(0));
+}

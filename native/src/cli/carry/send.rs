@@ -533,7 +533,8 @@ fn failed(
     sender: &TransferSender,
 ) -> Failure {
     let of = length.map_or_else(String::new, |length| format!(" of {}", bytes(length)));
-    let there = bytes(sender.progress().acknowledged);
+    let reached = sender.reached(); // With what the messages are besides bytes of files.
+    let there = bytes(length.map_or(reached, |length| length.min(reached)));
     let again = "start the receiver again and send it again: only what is missing travels";
     match why {
         SendFailure::Unanswered => Failure::new(

@@ -284,7 +284,7 @@ impl ViaPlace {
         }
         let (listener, place) = (self.listener(), &self.name);
         let fact = json!({ "event": "waiting", "why": format!("the {listener} is not there yet") });
-        reporter.tell(&fact, &format!("waiting for the {listener} at {place}"));
+        reporter.tell(&fact, &format!("waiting at the meeting place {place} for the {listener}"));
     }
 
     /// True when another caller has its turn, and there is time left for ours.
@@ -425,11 +425,13 @@ impl ViaPlace {
         let (listener, name) = (self.listener(), &self.name);
         let (what, next) = match side {
             MeetSide::Listener => (
-                format!("another {listener} waits with this code at {name}"),
+                format!("another {listener} waits with this code at the meeting place {name}"),
                 "end that one, or take another code; if it was this one, wait a minute",
             ),
             MeetSide::Caller => (
-                format!("another has come with this code to the {listener} at {name}"),
+                format!(
+                    "another has come with this code to the {listener}, at the meeting place {name}"
+                ),
                 "wait until it is done; if it was this one, wait a minute",
             ),
         };
