@@ -247,3 +247,31 @@ fn pa_13_what_is_told_of_a_path_is_where_the_other_side_is_by_then() {
     }
     assert_eq!(sender.end().code(), Some(0));
 }
+
+/// Both sides are told why they do not meet again, soon, and not only one of them.
+#[test]
+fn pa_15_a_place_that_relays_no_more_is_the_reason_on_both_sides() {
+    let Some(network) = network(KINDS) else { return };
+    let mut waiting = WaitingReceiver::new(&network);
+    let song = waiting.song(&noise(6_000_000));
+    let mut sender = waiting.send(&song, &["--limit-rate", "200k"]);
+    waiting.receiver().event("receiving");
+    pause(Duration::from_secs(2));
+    let place = waiting.place.take().unwrap();
+    place.signal("INT");
+    assert_eq!(place.end().code(), Some(0));
+    let meet = ["meet", "--listen", VIA, "--json"];
+    let mut place = Running::start(network.servent(0, &meet));
+    place.event("listening");
+    let ends = sender.event("waiting");
+    assert!(ends["why"].as_str().unwrap().contains("is being shut down"), "{ends}");
+    let (why, took) = millis(|| sender.event("waiting"));
+    assert!(why["why"].as_str().unwrap().contains("there is no direct path"), "{why}");
+    assert!(took < 15_000, "the sender is told after {took} ms");
+    loop {
+        let unmet = waiting.receiver().event("unmet");
+        if unmet["why"].as_str().unwrap().contains("there is no direct path") {
+            break;
+        }
+    }
+}

@@ -1,6 +1,7 @@
 //! `servent send`: sends files or a stream to `servent receive`, over UDP.
 
 mod attempt;
+mod unsent;
 mod wait;
 
 use std::cell::Cell;
@@ -12,11 +13,12 @@ use clap::Args;
 use serde_json::json;
 use servent::Rate;
 use servent::transfer::{Offer, OfferError, SendFailure, TransferCode, TransferSender, total};
-use servent::unicast::{Endpoint, EndpointOptions, Lost, MeetNews, MeetingSecret};
+use servent::unicast::{Endpoint, EndpointOptions, MeetNews, MeetingSecret};
 use servent_core::meet::is_meeting_peer;
 use servent_core::text::Shown;
 use tokio::time::{Instant, sleep_until};
 
+use self::unsent::{failed, stopped};
 use self::wait::{ReceiverWait, SendPatience};
 use super::code::{self, CodeArgs};
 use super::many::{Giving, give};
@@ -28,7 +30,9 @@ use crate::cli::Common;
 use crate::cli::amount::{rate, some};
 use crate::cli::finding::dial::{bind_for, check_receiver, resolve};
 use crate::cli::finding::near;
-use crate::cli::finding::via::{FoundPeer, ViaArgs, ViaPlace, bind_any, check_files, leave, split};
+use crate::cli::finding::via::{
+    FoundPeer, NotMet, ViaArgs, ViaPlace, bind_any, check_files, leave, split,
+};
 use crate::cli::start::{address, runtime};
 use crate::config::units;
 use crate::exit::{Exit, Failure};
@@ -267,6 +271,8 @@ struct ReachedReceiver {
 enum SendTrouble {
     /// The receiver is not there, or is gone; it was there before or not.
     Away(Failure, bool),
+    /// The receiver is at the meeting place, and no path leads to it.
+    Pathless(Failure),
     /// The receiver was silent, and was found again at the meeting place.
     Again(Box<ReachedReceiver>),
     /// The receiver was met once more, and is to be sought from another socket.
@@ -303,6 +309,10 @@ impl RunningSend<'_> {
                     wait.came();
                     continue;
                 }
+                Err(SendTrouble::Pathless(failure)) => {
+                    wait.no_path();
+                    failure
+                }
                 Err(SendTrouble::Away(failure, there)) if there && !self.repeatable() => {
                     return Err(failure);
                 }
@@ -314,7 +324,8 @@ impl RunningSend<'_> {
                 }
             };
             let missed = (Instant::now(), trouble);
-            wait.missed(missed, |why, most| self.say_waiting(why, most))?;
+            let pathless = wait.has_no_path();
+            wait.missed(missed, |why, most| self.say_waiting((why, pathless), most))?;
             let pause = if self.via.is_some() { AGAIN_AT_PLACE } else { AGAIN_AFTER };
             let (next, over) = wait.next(Instant::now(), pause);
             tokio::select! {
@@ -332,12 +343,12 @@ impl RunningSend<'_> {
         self.offer.entries().iter().all(|entry| entry.length.is_some())
     }
 
-    fn say_waiting(&self, trouble: &Failure, most: Option<Duration>) {
+    fn say_waiting(&self, (trouble, pathless): (&Failure, bool), most: Option<Duration>) {
         let most = most.map_or_else(String::new, |most| {
             format!(", at most {}", length(most.as_secs().max(1)))
         });
         let fact = json!({ "event": "waiting", "why": trouble.what });
-        let what = &trouble.what;
+        let what = if pathless { trouble.to_string() } else { trouble.what.clone() };
         // One that is started again without a word makes a new code.
         let code = if self.code.is_some() { " with the same code" } else { "" };
         self.reporter.tell(
@@ -437,7 +448,10 @@ impl RunningSend<'_> {
         let patience = left.or(self.patience.to_come);
         let found = tokio::select! {
             found = via.call(&endpoint, patience, self.reporter) => {
-                found.map_err(|failure| SendTrouble::Away(failure, false))
+                found.map_err(|NotMet { failure, pathless }| match pathless {
+                    true => SendTrouble::Pathless(failure),
+                    false => SendTrouble::Away(failure, false),
+                })
             }
             () = is_late(until) => Err(Self::late()),
             () = signals.first() => Err(stopped(title).into()),
@@ -517,78 +531,5 @@ async fn is_late(until: Option<Instant>) {
     match until {
         Some(until) => sleep_until(until + SAYS_WHY).await,
         None => std::future::pending().await,
-    }
-}
-
-fn stopped(title: &str) -> Failure {
-    Failure::new(Exit::Interrupted, format!("stopped before {} had arrived", Shown(title)))
-        .next("send it again: only what is missing travels")
-}
-
-/// Why it did not arrive, and what did.
-fn failed(
-    why: SendFailure,
-    receiver: &OtherSide,
-    length: Option<u64>,
-    sender: &TransferSender,
-) -> Failure {
-    let of = length.map_or_else(String::new, |length| format!(" of {}", bytes(length)));
-    let reached = sender.reached(); // With what the messages are besides bytes of files.
-    let there = bytes(length.map_or(reached, |length| length.min(reached)));
-    let again = "start the receiver again and send it again: only what is missing travels";
-    match why {
-        SendFailure::Unanswered => Failure::new(
-            Exit::Network,
-            match receiver.through() {
-                Some(place) => format!("no receiver answers through the meeting place {place}"),
-                None => format!("no receiver answers at {receiver}"),
-            },
-        )
-        .next(match receiver.through() {
-            Some(_) => String::from("start `servent receive --via` there again, and send it again"),
-            None => format!(
-                "start `servent receive` there, and let UDP port {} through every firewall on \
-                 the way",
-                receiver.at.port()
-            ),
-        }),
-        SendFailure::Closed => {
-            Failure::new(Exit::Network, format!("no receiver listens at UDP {}", receiver.at))
-                .next("start `servent receive` there, or name the port it listens on")
-        }
-        SendFailure::Gone { why: why @ Lost::PlaceEnds } => {
-            let what = format!("{why}; about {there}{of} had reached the receiver");
-            Failure::new(Exit::Network, what).next("send it again: only what is missing travels")
-        }
-        SendFailure::Gone { why } => {
-            let what =
-                format!("{} is gone: {why}; about {there}{of} had reached it", receiver.in_full());
-            Failure::new(Exit::Network, what).next(again)
-        }
-        SendFailure::Refused { begun: false, why } => {
-            Failure::new(Exit::Refused, format!("{receiver} does not take it: {}", Shown(&why)))
-        }
-        SendFailure::Refused { begun: true, why } => {
-            let what =
-                format!("{receiver} could not keep it after about {there}{of}: {}", Shown(&why));
-            Failure::new(Exit::Refused, what)
-                .next("once that is mended there, send it again: only what is missing travels")
-        }
-        SendFailure::Full(why) => {
-            Failure::new(Exit::Disk, format!("there is no room at {receiver}: {}", Shown(&why)))
-                .next("once there is room, send it again: only what is missing travels")
-        }
-        SendFailure::WrongCode => Failure::new(
-            Exit::Refused,
-            format!("the code is not that of {receiver}, which took nothing"),
-        )
-        .next("look at the code that the receiver shows, and send it again"),
-        SendFailure::Read { path, why } => Failure::file("read", &path, &why),
-        SendFailure::Foreign => Failure::new(
-            Exit::Foreign,
-            format!("{receiver} speaks, but not as `servent receive` of this version"),
-        )
-        .next("use the same version on both sides"),
-        other => Failure::new(Exit::Failed, other.to_string()),
     }
 }

@@ -118,6 +118,25 @@ pub(crate) struct FoundPeer {
     pub(crate) news: MeetNews,
 }
 
+/// Why the other side was not found.
+pub(crate) struct NotMet {
+    pub(crate) failure: Failure,
+    /// It is there, and no path leads to it.
+    pub(crate) pathless: bool,
+}
+
+impl From<Failure> for NotMet {
+    fn from(failure: Failure) -> Self {
+        Self { failure, pathless: false }
+    }
+}
+
+impl From<NotMet> for Failure {
+    fn from(NotMet { failure, .. }: NotMet) -> Self {
+        failure
+    }
+}
+
 /// What a visit is waiting for.
 enum MeetStep {
     /// The place has given us our seat, and the other side is not there.
@@ -237,7 +256,7 @@ impl ViaPlace {
         endpoint: &Endpoint,
         patience: Option<Duration>,
         reporter: &Reporter,
-    ) -> Result<FoundPeer, Failure> {
+    ) -> Result<FoundPeer, NotMet> {
         let mut news = self.visit(endpoint, MeetSide::Caller, reporter).await?;
         let waited = patience.is_some_and(|patience| !patience.is_zero());
         let patience = patience.map(|patience| if waited { patience } else { ABSENT });
@@ -252,10 +271,10 @@ impl ViaPlace {
             };
             let step = tokio::select! {
                 step = self.step(&mut news, reporter) => step,
-                () = late => return Err(self.absent(waited)),
+                () = late => return Err(self.absent(waited).into()),
             };
             match step {
-                None => return Err(Failure::new(Exit::Failed, "the endpoint has ended")),
+                None => return Err(Failure::new(Exit::Failed, "the endpoint has ended").into()),
                 Some(MeetStep::Waits) => {
                     // When the seats are free, its listener takes its own at once.
                     let soon = || Instant::now() + ABSENT_IN_TURN;
@@ -272,7 +291,10 @@ impl ViaPlace {
                     sleep(AGAIN_AFTER).await;
                     news = self.visit(endpoint, MeetSide::Caller, reporter).await?;
                 }
-                Some(MeetStep::Failed(why)) => return Err(self.failed(MeetSide::Caller, why)),
+                Some(MeetStep::Failed(why)) => {
+                    let pathless = matches!(why, MeetFailure::Unreachable { .. });
+                    return Err(NotMet { failure: self.failed(MeetSide::Caller, why), pathless });
+                }
             }
         }
     }

@@ -32,13 +32,24 @@ pub(super) struct ReceiverWait {
     /// Since when it is not there, as far as that has shown.
     away: Option<Instant>,
     was_there: bool,
+    /// It is there, as far as is known, and no path leads to it; that was said or not.
+    pathless: bool,
+    said_pathless: bool,
     /// Why it is not there. Of one that was there it is known that the code is right.
     why: Option<Failure>,
 }
 
 impl ReceiverWait {
     pub(super) const fn new(begun: Instant, patience: SendPatience) -> Self {
-        Self { patience, begun, away: None, was_there: false, why: None }
+        Self {
+            patience,
+            begun,
+            away: None,
+            was_there: false,
+            pathless: false,
+            said_pathless: false,
+            why: None,
+        }
     }
 
     const fn most(&self) -> Option<Duration> {
@@ -54,11 +65,21 @@ impl ReceiverWait {
 
     /// The receiver was there.
     pub(super) fn came(&mut self) {
-        (self.away, self.was_there, self.why) = (None, true, None);
+        *self = Self { was_there: true, ..Self::new(self.begun, self.patience) };
+    }
+
+    /// The attempt that is about to be told has found the receiver, and no path to it: that
+    /// is why it is waited for, whatever was before.
+    pub(super) fn no_path(&mut self) {
+        self.pathless = true;
+    }
+
+    pub(super) const fn has_no_path(&self) -> bool {
+        self.pathless
     }
 
     /// An attempt has failed. `waits` is called when that is the first since the receiver
-    /// was there.
+    /// was there, or the first that has found no path to it.
     ///
     /// # Errors
     /// The wait is over.
@@ -67,13 +88,16 @@ impl ReceiverWait {
         (now, trouble): (Instant, Failure),
         waits: impl FnOnce(&Failure, Option<Duration>),
     ) -> Result<(), Failure> {
-        let (news, most) = (self.away.is_none(), self.most());
+        let learned = std::mem::take(&mut self.pathless) && !self.said_pathless;
+        self.said_pathless |= learned;
+        let (news, most) = (self.away.is_none() || learned, self.most());
         let begun = if self.was_there { now } else { self.begun };
         let since = *self.away.get_or_insert(begun);
         if news && most.is_none_or(|most| now.duration_since(since) < most) {
-            waits(&trouble, most);
+            let left = |most: Duration| most.saturating_sub(now.duration_since(since));
+            waits(&trouble, if learned { most.map(left) } else { most });
         }
-        if !self.was_there || self.why.is_none() {
+        if !self.was_there || self.why.is_none() || learned {
             self.why = Some(trouble);
         }
         if most.is_some_and(|most| now.duration_since(since) >= most) {
@@ -139,6 +163,29 @@ mod tests {
         assert_eq!(said, Some(MINUTE));
         let (over, why) = attempts(&mut wait, gone + PAUSE);
         assert_eq!((over - gone, why.what.as_str()), (MINUTE, "first"));
+    }
+
+    #[test]
+    fn that_no_path_leads_to_a_receiver_is_said_once_and_is_why_it_ends() {
+        let begun = Instant::now();
+        let mut wait = ReceiverWait::new(begun, SendPatience::new(None));
+        let mut said = Vec::new();
+        wait.came();
+        for (after, what, pathless) in [
+            (0, "the place ends", false),
+            (3, "no path", true),
+            (8, "no path", true),
+            (12, "the other side is absent", false),
+            (60, "the other side is absent", false),
+        ] {
+            if pathless {
+                wait.no_path();
+            }
+            let now = begun + Duration::from_secs(after);
+            let over = wait.missed((now, failure(what)), |why, _| said.push(why.what.clone()));
+            assert_eq!(over.err().map(|why| why.what), (after == 60).then(|| "no path".into()));
+        }
+        assert_eq!(said, ["the place ends", "no path"]);
     }
 
     #[test]

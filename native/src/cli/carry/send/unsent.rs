@@ -1,0 +1,82 @@
+//! Why something was not sent, or not all of it, in sentences.
+
+use servent::transfer::{SendFailure, TransferSender};
+use servent::unicast::Lost;
+use servent_core::text::Shown;
+
+use crate::cli::carry::other_side::OtherSide;
+use crate::exit::{Exit, Failure};
+use crate::progress::bytes;
+
+pub(super) fn stopped(title: &str) -> Failure {
+    Failure::new(Exit::Interrupted, format!("stopped before {} had arrived", Shown(title)))
+        .next("send it again: only what is missing travels")
+}
+
+/// Why it did not arrive, and what did.
+pub(super) fn failed(
+    why: SendFailure,
+    receiver: &OtherSide,
+    length: Option<u64>,
+    sender: &TransferSender,
+) -> Failure {
+    let of = length.map_or_else(String::new, |length| format!(" of {}", bytes(length)));
+    let reached = sender.reached(); // With what the messages are besides bytes of files.
+    let there = bytes(length.map_or(reached, |length| length.min(reached)));
+    let again = "start the receiver again and send it again: only what is missing travels";
+    match why {
+        SendFailure::Unanswered => Failure::new(
+            Exit::Network,
+            match receiver.through() {
+                Some(place) => format!("no receiver answers through the meeting place {place}"),
+                None => format!("no receiver answers at {receiver}"),
+            },
+        )
+        .next(match receiver.through() {
+            Some(_) => String::from("start `servent receive --via` there again, and send it again"),
+            None => format!(
+                "start `servent receive` there, and let UDP port {} through every firewall on \
+                 the way",
+                receiver.at.port()
+            ),
+        }),
+        SendFailure::Closed => {
+            Failure::new(Exit::Network, format!("no receiver listens at UDP {}", receiver.at))
+                .next("start `servent receive` there, or name the port it listens on")
+        }
+        SendFailure::Gone { why: why @ Lost::PlaceEnds } => {
+            let what = format!("{why}; about {there}{of} had reached the receiver");
+            Failure::new(Exit::Network, what).next("send it again: only what is missing travels")
+        }
+        SendFailure::Gone { why } => {
+            let what =
+                format!("{} is gone: {why}; about {there}{of} had reached it", receiver.in_full());
+            Failure::new(Exit::Network, what).next(again)
+        }
+        SendFailure::Refused { begun: false, why } => {
+            Failure::new(Exit::Refused, format!("{receiver} does not take it: {}", Shown(&why)))
+        }
+        SendFailure::Refused { begun: true, why } => {
+            let what =
+                format!("{receiver} could not keep it after about {there}{of}: {}", Shown(&why));
+            Failure::new(Exit::Refused, what)
+                .next("once that is mended there, send it again: only what is missing travels")
+        }
+        SendFailure::Full(why) => {
+            Failure::new(Exit::Disk, format!("there is no room at {receiver}: {}", Shown(&why)))
+                .next("once there is room, send it again: only what is missing travels")
+        }
+        SendFailure::WrongCode => Failure::new(
+            Exit::Refused,
+            format!("the code is not that of {receiver}, which took nothing"),
+        )
+        .next("look at the code that the receiver shows, and send it again"),
+        SendFailure::Read { path, why } => Failure::file("read", &path, &why),
+        SendFailure::Foreign => Failure::new(
+            Exit::Foreign,
+            format!("{receiver} speaks, but not as `servent receive` of this version"),
+        )
+        .next("use the same version on both sides"),
+        other => Failure::new(Exit::Failed, other.to_string()),
+    }
+}
