@@ -9,6 +9,7 @@ use tokio::sync::Mutex;
 use tokio::sync::mpsc::{Receiver, channel};
 
 use crate::exit::Failure;
+use crate::progress::OpenQuestion;
 
 /// The user at a terminal, asked one question at a time.
 #[derive(Clone)]
@@ -72,9 +73,8 @@ impl Person {
     pub(crate) async fn ask(&self, question: &str) -> Option<String> {
         let mut lines = self.lines.lock().await;
         while lines.try_recv().is_ok() {} // Lines typed earlier are no answer.
-        // Without standard error the user does not see the question, nor answer it.
-        let _ = write!(io::stderr(), "{} ", Lines(question));
         let unanswered = Unanswered;
+        let _open = OpenQuestion::ask(&format!("{} ", Lines(question)));
         let line = lines.recv().await.flatten()?;
         std::mem::forget(unanswered); // The user's answer has ended the line.
         Some(line)

@@ -2,11 +2,15 @@
 //! whatever else is written goes above it, so that neither overwrites the other.
 
 use std::io::{self, Write};
-use std::sync::LazyLock;
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
 static BARS: LazyLock<MultiProgress> = LazyLock::new(MultiProgress::new);
+
+/// The last line of the question that waits for its answer: what else is written would stand
+/// behind it.
+static QUESTION: Mutex<Option<String>> = Mutex::new(None);
 
 /// A line at the bottom. It is removed when it is dropped, also where its owner ends
 /// by a failure: none stays behind between results.
@@ -51,9 +55,44 @@ impl Drop for BottomLine {
     }
 }
 
-/// Writes something while the lines at the bottom are out of the way.
+/// Writes something while the lines at the bottom are out of the way. A question that
+/// waits for its answer is asked again below.
 pub(crate) fn above_bars<T>(write: impl FnOnce() -> T) -> T {
-    BARS.suspend(write)
+    let question = QUESTION.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(question) = question.as_ref() else { return BARS.suspend(write) };
+    BARS.suspend(|| {
+        let _ = writeln!(io::stderr()); // Without standard error it is not seen anyway.
+        let written = write();
+        let _ = write!(io::stderr(), "{question}");
+        written
+    })
+}
+
+/// The same for what the terminal may not show.
+pub(super) fn beside_bars<T>(is_seen: bool, write: impl FnOnce() -> T) -> T {
+    if is_seen { above_bars(write) } else { BARS.suspend(write) }
+}
+
+/// A question on the last line of the terminal, which waits for its answer until this is
+/// dropped.
+#[derive(Debug)]
+pub(crate) struct OpenQuestion;
+
+impl OpenQuestion {
+    /// Asks; there is one at a time.
+    pub(crate) fn ask(question: &str) -> Self {
+        let mut open = QUESTION.lock().unwrap_or_else(PoisonError::into_inner);
+        let _ = write!(io::stderr(), "{question}");
+        let last = question.rsplit('\n').next().unwrap_or(question);
+        *open = Some(last.to_owned());
+        Self
+    }
+}
+
+impl Drop for OpenQuestion {
+    fn drop(&mut self) {
+        *QUESTION.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
 }
 
 /// Standard error above the bars, for the log.

@@ -1,7 +1,7 @@
 //! Progress of a download: queue position and estimated wait while it waits,
 //! bytes and rate while it runs.
 
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::net::SocketAddr;
 
 use serde_json::json;
@@ -9,7 +9,7 @@ use servent_core::node::{FetchView, SourceView};
 use servent_core::text::{Lines, Shown};
 use servent_core::time::Instant;
 
-use super::bars::{BottomLine, above_bars};
+use super::bars::{BottomLine, above_bars, beside_bars};
 use super::fit::{ProgressLine, columns};
 use super::speed::RecentRate;
 use super::unanswered::{HELD, UnansweredRequest};
@@ -270,7 +270,7 @@ fn source(now: Instant, source: &SourceView) -> String {
 
 /// A line on standard output, above the bars.
 pub(crate) fn print_line(text: &str) {
-    above_bars(|| {
+    beside_bars(std::io::stdout().is_terminal(), || {
         let mut out = std::io::stdout().lock();
         // A closed pipe does not stop the download.
         let _ = writeln!(out, "{text}").and_then(|()| out.flush());

@@ -13,7 +13,7 @@ mod unanswered;
 
 use std::io::IsTerminal as _;
 
-pub(crate) use self::bars::{BottomLine, ErrorAboveBars, above_bars};
+pub(crate) use self::bars::{BottomLine, ErrorAboveBars, OpenQuestion, above_bars};
 pub(crate) use self::fetch::{Bars, FetchProgress, eprint_line, print_line};
 pub(crate) use self::fit::{ProgressLine, columns};
 pub(crate) use self::folder::{FolderProgress, FolderSize};

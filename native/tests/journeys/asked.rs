@@ -1,6 +1,7 @@
 //! `receive` asks before it takes something, at a real terminal: yes, no, and
 //! every way in which a question ends without an answer.
 
+use std::net::UdpSocket;
 use std::path::Path;
 use std::process::{Child, Output, Stdio};
 
@@ -128,4 +129,33 @@ fn a_sender_that_goes_while_the_question_stands_is_said_to_be_gone() {
     assert!(said.contains("\nservent: song.ogg from"), "{said:?}");
     assert_eq!(running.end().code(), Some(9));
     assert!(!place.path("song2.ogg").exists() && !place.path("song2.ogg.part").exists());
+}
+
+/// What is said meanwhile stands neither behind the question nor after its answer.
+#[test]
+fn a_question_is_asked_again_below_what_is_said_while_it_stands() {
+    let place = Place::new();
+    let bytes = song(&place);
+    let at = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let with = |words: &[&str], code: &str| {
+        let mut command = place.servent(words);
+        command.env("SERVENT_CODE", code).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    };
+    let receive = with(&["receive", "--listen", &at, "-o", "in/"], "ocean-pepper-violin");
+    let (mut terminal, running) = Terminal::start(&receive);
+    terminal.shows("others send with");
+    let send = ["send", &at, "song.ogg"];
+    let taken = with(&send, "ocean-pepper-violin").spawn().unwrap();
+    terminal.shows("take it? [y/N]");
+    let stranger = with(&send, "ocean-pepper-sea").spawn().unwrap();
+    let said = terminal.shows("was turned away");
+    assert!(said.trim_start_matches(' ').starts_with("\r\n"), "a line of its own: {said:?}");
+    terminal.shows("take it? [y/N]");
+    complains(&finish(stranger), 9, "the code is not that of");
+    terminal.types("y\n");
+    succeeds(&finish(taken));
+    assert_same(&place.path("in/song.ogg"), &bytes);
+    terminal.types(INTERRUPT);
+    assert_eq!(running.end().code(), Some(0));
 }
