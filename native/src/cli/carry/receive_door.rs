@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use serde_json::json;
 use servent::transfer::{SecretDoor, TransferCode};
 use servent::unicast::{Endpoint, MeetingSecret};
 
@@ -62,7 +63,11 @@ impl ReceiveMeeting {
         match self {
             Self::Place(via) => via.listen(endpoint, reporter, callers).await,
             Self::Lan(secret) => match AnnouncedReceiver::start(endpoint.local_addr(), secret) {
-                Ok(_announced) => std::future::pending().await,
+                Ok(_announced) => {
+                    let fact = json!({ "event": "at_lan" });
+                    reporter.tell(&fact, "waiting in the local network for a sender with the code");
+                    std::future::pending().await
+                }
                 Err(failure) => failure,
             },
         }

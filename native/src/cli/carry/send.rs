@@ -153,6 +153,7 @@ pub(crate) fn run(common: &Common, arguments: &SendArgs) -> Result<(), Failure> 
             reporter: &reporter,
             verbose: common.verbose > 0,
             spare: Cell::new(None),
+            said_near: Cell::new(false),
         };
         let done = sending.to_its_end().await;
         leave_seat(sending.spare.take()).await;
@@ -254,6 +255,8 @@ struct RunningSend<'a> {
     /// The socket of a search that found nothing, for the next one: so what all searches
     /// spend on knocks is bounded.
     spare: Cell<Option<Endpoint>>,
+    /// It was said that the receiver is looked for in the local network.
+    said_near: Cell<bool>,
 }
 
 /// A receiver that was found.
@@ -479,7 +482,15 @@ impl RunningSend<'_> {
     /// The address of a receiver that no meeting place is needed for.
     async fn find(&self) -> Result<SocketAddr, SendTrouble> {
         match self.near {
-            Some(secret) => near::find(secret).await.map_err(|why| SendTrouble::Away(why, false)),
+            Some(secret) => {
+                if !self.said_near.replace(true) {
+                    let why = "it is looked for in the local network";
+                    let fact = json!({ "event": "waiting", "why": why });
+                    let sentence = "looking for the receiver with this code in the local network";
+                    self.reporter.tell(&fact, sentence);
+                }
+                near::find(secret).await.map_err(|why| SendTrouble::Away(why, false))
+            }
             None => Ok(resolve(self.to, &self.options).await?),
         }
     }

@@ -126,7 +126,7 @@ async fn meet(
     let end = end.shared();
     let reporter = Reporter::new(voice, false);
     let visitors = Arc::new(Semaphore::new(VISITORS));
-    let (mut door, mut pause, mut known) = (None, AGAIN.0, false);
+    let (mut door, mut pause, mut known, mut number) = (None, AGAIN.0, false, 1);
     let note = |waits, why| handle.note_meeting(ServentMeeting { place: name.clone(), waits, why });
     note(false, None);
     loop {
@@ -136,14 +136,15 @@ async fn meet(
             return;
         }
         let waits = || note(true, None);
-        match next((&name, &state), &mut door, (&reporter, &waits), end.clone()).await {
+        let place = (name.as_str(), state.as_path(), number);
+        match next(place, &mut door, (&reporter, &waits), end.clone()).await {
             Ok(None) => return,
             Ok(Some((visit, secret))) => {
-                pause = AGAIN.0;
+                (pause, number) = (AGAIN.0, number + 1);
                 let turn = Instant::now() + TURN;
                 let handle = handle.clone();
                 tokio::spawn(async move {
-                    visitor(visit, &secret, &handle).await;
+                    visitor(visit, &secret, (&handle, &reporter)).await;
                     drop(seat);
                 });
                 let _ = timeout_at(turn, end.clone()).await;
@@ -178,11 +179,11 @@ type MeetingDoor = (Arc<SecretDoor>, MeetingSecret);
 
 /// A visitor that was found: our socket for it alone, because a place relays between two
 /// addresses.
-type FoundVisitor = (Endpoint, FoundPeer);
+type FoundVisitor = (Endpoint, FoundPeer, ViaPlace);
 
 /// Waits for the next visitor, or the end. The code is read once.
 async fn next(
-    (name, state): (&str, &Path),
+    (name, state, number): (&str, &Path, u64),
     door: &mut Option<MeetingDoor>,
     (reporter, waits): (&Reporter, &impl Fn()),
     end: impl Future,
@@ -194,7 +195,7 @@ async fn next(
             door.insert((Arc::new(SecretDoor::locked(rest)), meeting)).clone()
         }
     };
-    let place = ViaPlace::find(name, meeting).await?;
+    let place = ViaPlace::find(name, meeting).await?.of_visitor(number);
     let endpoint = bind_any(None, EndpointOptions::default()).await?;
     let waits = || {
         waits();
@@ -208,7 +209,7 @@ async fn next(
         }
     };
     match caller {
-        Ok(found) => Ok(Some(((endpoint, found), secret))),
+        Ok(found) => Ok(Some(((endpoint, found, place), secret))),
         Err(failure) => {
             let _ = endpoint.shutdown_within(GOODBYE).await; // It has nothing to say.
             Err(failure)
@@ -217,15 +218,29 @@ async fn next(
 }
 
 /// Serves one visitor until it leaves.
-async fn visitor((endpoint, found): FoundVisitor, door: &SecretDoor, handle: &Handle) {
-    let FoundPeer { at, relayed, news: _news, .. } = found;
+async fn visitor(
+    (endpoint, found, place): FoundVisitor,
+    door: &SecretDoor,
+    (handle, reporter): (&Handle, &Reporter),
+) {
+    let FoundPeer { at, relayed, mut news, .. } = found;
     let name = if relayed { name_through(at) } else { at };
     if let Ok(Some(connection)) = timeout(HELLO, endpoint.accept()).await {
         match CarriedStreams::answer(connection, door).await {
             Ok(streams) => {
                 let admit = |stream: TcpStream| admit(handle, stream, name);
-                let why = streams.run(Some(&admit)).await;
-                tracing::debug!(%name, %why, "a visitor has left");
+                let follow = async {
+                    if relayed {
+                        place.tell_moves(&mut news, reporter).await;
+                    }
+                    std::future::pending::<()>().await;
+                };
+                tokio::select! {
+                    why = streams.run(Some(&admit)) => {
+                        tracing::debug!(%name, %why, "a visitor has left");
+                    }
+                    () = follow => {}
+                }
             }
             Err(why) => tracing::info!(%name, %why, "a visitor is not admitted"),
         }

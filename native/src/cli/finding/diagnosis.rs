@@ -133,7 +133,8 @@ pub(super) fn help(v4: &DoctorFinding, v6: &DoctorFinding) -> &'static str {
             "What would help: nothing more. This place relays, over TCP; for a direct path it takes \
              a network that lets UDP out, such as that of a telephone."
         } else {
-            "What would help: a network that lets UDP out, such as that of a telephone."
+            "What would help: that the place runs, if it does not (`servent meet`); otherwise a \
+             network that lets UDP out, such as that of a telephone."
         };
     }
     if v6.is_mapped(NatMapping::None) {
@@ -200,6 +201,7 @@ mod tests {
         let [none, silent] = [DoctorFinding::NoAddress, DoctorFinding::Failed(MeetFailure::Silent)];
         for (v4, v6, words) in [
             (silent.clone(), none.clone(), "a network that lets UDP out"),
+            (silent.clone(), none.clone(), "that the place runs, if it does not"),
             (DoctorFinding::DoorOnly, none.clone(), "This place relays"),
             (seen(NatMapping::Same, strict), DoctorFinding::DoorOnly, "nothing is needed for most"),
             (seen(NatMapping::None, lax), silent.clone(), "All whose network"),

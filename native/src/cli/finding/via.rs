@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use clap::Args;
-use serde_json::json;
+use serde_json::{Value, json};
 use servent::driver::{has_port, host_and_port};
 use servent::transfer::TransferCode;
 use servent::unicast::{Endpoint, EndpointOptions, MEET_PORT, MeetNews, MeetingSecret};
@@ -103,6 +103,8 @@ pub(crate) struct ViaPlace {
     in_turn: bool,
     /// What the router forwards to the socket that visits it.
     port: VisitPort,
+    /// Which of the visitors of a servent it is, where there are several at a time.
+    visitor: Option<u64>,
     /// It was said that the other side is not there.
     said_absent: Arc<AtomicBool>,
 }
@@ -226,12 +228,28 @@ impl ViaPlace {
     pub(crate) async fn find(name: &str, secret: MeetingSecret) -> Result<Self, Failure> {
         let at = addresses(name).await?;
         let (name, in_turn, port) = (name.to_owned(), false, VisitPort::default());
-        Ok(Self { name, at, secret, in_turn, port, said_absent: Arc::default() })
+        Ok(Self { name, at, secret, in_turn, port, visitor: None, said_absent: Arc::default() })
     }
 
     /// The same for a listener to which several callers come.
     pub(crate) fn in_turn(self) -> Self {
         Self { in_turn: true, ..self }
+    }
+
+    /// The same for one of several visitors, who are told apart by their number.
+    pub(crate) fn of_visitor(self, number: u64) -> Self {
+        Self { visitor: Some(number), ..self }
+    }
+
+    /// Tells of a path, and which visitor it leads to.
+    fn tell(&self, mut fact: Value, sentence: &str, reporter: &Reporter) {
+        match self.visitor {
+            Some(number) => {
+                fact["visitor"] = number.into();
+                reporter.tell(&fact, &format!("visitor {number}: {sentence}"));
+            }
+            None => reporter.tell(&fact, sentence),
+        }
     }
 
     /// The place as one that may relay.
@@ -341,7 +359,7 @@ impl ViaPlace {
             match news.next().await? {
                 MeetAnswer::Waiting { .. } => return Some(MeetStep::Waits),
                 MeetAnswer::Met { peer, at, relayed, ours, theirs } => {
-                    Self::met((at, relayed), (ours, theirs), reporter);
+                    self.met((at, relayed), (ours, theirs), reporter);
                     return Some(MeetStep::Met { peer, at, relayed });
                 }
                 MeetAnswer::Failed { why, .. } => return Some(MeetStep::Failed(why)),
@@ -356,6 +374,7 @@ impl ViaPlace {
 
     /// Notes how the bytes go, and says why (PA-15).
     fn met(
+        &self,
         (at, relayed): (SocketAddr, bool),
         (ours, theirs): (NatMapping, NatMapping),
         reporter: &Reporter,
@@ -368,7 +387,8 @@ impl ViaPlace {
         });
         let how = if relayed { "through the meeting place at first" } else { "direct" };
         let (ours, theirs) = (router(ours), router(theirs));
-        reporter.tell(&fact, &format!("{how}: this side is {ours}, the other side is {theirs}"));
+        let sentence = format!("{how}: this side is {ours}, the other side is {theirs}");
+        self.tell(fact, &sentence, reporter);
     }
 
     /// Tells when a relayed connection becomes a direct one, or that it stays relayed;
@@ -381,7 +401,7 @@ impl ViaPlace {
                         "event": "path", "path": "direct", "peer": to, "relayed": false,
                         "place": null,
                     });
-                    reporter.tell(&fact, &format!("direct from now on, to {to}"));
+                    self.tell(fact, &format!("direct from now on, to {to}"), reporter);
                     return PathFound::Direct;
                 }
                 Some(MeetAnswer::Failed { why, relayed: true }) => {
@@ -390,12 +410,12 @@ impl ViaPlace {
                         "event": "path", "path": "relayed", "peer": null, "relayed": true,
                         "place": self.at.first(), "why": what,
                     });
-                    reporter.tell(&fact, &format!("it stays with the meeting place: {what}"));
+                    self.tell(fact, &format!("it stays with the meeting place: {what}"), reporter);
                     return PathFound::Relayed;
                 }
                 Some(MeetAnswer::Left { .. }) => return PathFound::Left,
                 Some(MeetAnswer::Met { at, relayed, ours, theirs, .. }) => {
-                    Self::met((at, relayed), (ours, theirs), reporter);
+                    self.met((at, relayed), (ours, theirs), reporter);
                     return PathFound::Again { relayed };
                 }
                 Some(_) => {}
