@@ -111,3 +111,62 @@ fn pa_13_what_leaves_a_slow_relay_has_the_rate_of_the_direct_path_at_once() {
         }
     }
 }
+
+/// A relay that lets a burst pass at once: start-up takes it for the rate of the path.
+const RATE: u64 = 2_000_000;
+const MOST_WAITS: u64 = 128 * 1_024;
+/// How often it looks at what waits.
+const TURN: u64 = 2_000;
+
+struct BurstyRelay {
+    clock: Rc<Cell<Instant>>,
+    begun: Instant,
+    saves: Duration,
+    free_at: Instant,
+}
+
+impl BurstyRelay {
+    /// All that the sender says waits in one line.
+    fn pass(&mut self, packet: &Packet, world: &Config) -> Fate {
+        let mut datagram = Vec::new();
+        packet.encode(&world.seal, &mut datagram);
+        let now = self.clock.get();
+        self.free_at = self.free_at.max(now - self.saves);
+        let done = self.free_at + Duration::from_micros(datagram.len() as u64 * 1_000_000 / RATE);
+        if done <= now {
+            self.free_at = done;
+            return Fate::Pass;
+        }
+        if done.since(now).as_micros() * RATE / 1_000_000 > MOST_WAITS {
+            return Fate::Drop;
+        }
+        self.free_at = done;
+        let turn = done.since(self.begun).as_micros().div_ceil(TURN) * TURN;
+        Fate::Late(Duration::from_micros(turn - now.since(self.begun).as_micros()))
+    }
+}
+
+#[test]
+fn pa_13_a_burst_that_a_relay_lets_pass_is_not_taken_for_its_rate() {
+    const MESSAGES: u64 = 6_000;
+    for (burst, delay) in [(16_384, 20), (16_384, 80), (16_384, 300), (32_768, 80), (32_768, 300)] {
+        let mut transfer = Transfer::new(Congestion::Bbr, MESSAGES);
+        transfer.world.link.delay = Duration::from_micros(delay);
+        let (clock, begun) = (Rc::clone(&transfer.now), transfer.world.now);
+        let saves = Duration::from_micros(burst * 1_000_000 / RATE);
+        let mut relay = BurstyRelay { clock, begun, saves, free_at: begun };
+        let config = transfer.world.config.clone();
+        transfer.world.hook(move |from, packet| match from {
+            0 => relay.pass(packet, &config),
+            _ => Fate::Pass,
+        });
+        transfer.fill();
+        transfer.run(Duration::from_secs(60), MESSAGES as usize);
+        let (took, counters) =
+            (transfer.world.now.since(begun), transfer.world.nodes[0].endpoint.counters());
+        let what = format!("{burst} bytes at once, {delay} us");
+        assert!(took <= Duration::from_millis(3_500), "{what}: {took:?}");
+        let again = counters.resent * 100 / counters.sent;
+        assert!(again <= 20, "{what}: {again} of a hundred again");
+    }
+}

@@ -267,8 +267,8 @@ impl Bbr {
     fn end_round(&mut self, ack: &AckSample) {
         let RoundTally { delivered, lost, lost_later, marked, .. } = self.tally;
         let sent = delivered + lost;
-        if self.drains_in_vain() && 4 * lost_later > 3 * sent {
-            // Half the rate is four times what arrives: start-up has measured a burst that
+        if self.drains_in_vain() && LineLoss::is_policed(lost_later, sent, self.mtu) {
+            // At half the rate the path still drops: start-up has measured a burst that
             // something let through, and the path's rate is what arrives now.
             self.rates.restart(self.tally.rate);
         }
