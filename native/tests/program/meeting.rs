@@ -268,3 +268,18 @@ fn the_doctor_says_what_stands_between() {
     let said = String::from_utf8(output.stdout).unwrap();
     assert!(said.contains("no router translates it") && said.contains("What would help"), "{said}");
 }
+
+#[test]
+fn a_path_to_a_visitor_of_a_servent_says_which_visitor() {
+    let at = Place::new();
+    let (_place, via) = meeting_place(&at, &[]);
+    at.share("song.ogg", 1_000);
+    let share = ["share", "shared", "--listen", "127.0.0.1:0", "--lab", "off", "--json"];
+    let share = [&share[..], &["--state", "state", "--meet", &via]].concat();
+    let mut sharing = with_code(&at, &share, CODE);
+    sharing.event("at_place");
+    let link = format!("meet://{CODE}@{via}/song.ogg");
+    let got = at.run(&["get", &link, "-o", "got.ogg", "--state", "getting"]);
+    let path = sharing.event("path");
+    assert_eq!(path["visitor"], 1, "{path} {}", String::from_utf8_lossy(&got.stderr));
+}
