@@ -26,6 +26,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
         key: KEY,
         side: MeetSide::Caller,
         local: vec![from(3)],
+        once: false,
     };
     visitor.handle(now, VisitInput::Begin(visit), &mut visit_fx);
     let (mut rest, mut received, mut sent) = (data, 0, 0);

@@ -10,6 +10,10 @@
 //! it has seen, the **card** with the addresses that side knows of itself, which it
 //! passes on unread, and when to begin.
 //!
+//! A visit may be for one meeting only ([`Visit::once`]), as those of a servent to which many
+//! come and of these: when both sides have been told, both seats are free for the next two,
+//! and a caller that comes before is refused and asks again, also behind the same router.
+//!
 //! Then both **knock** at every address of the other at the same instant, and again
 //! at growing intervals for [`Config::knock_for`]: the first knock of one opens its
 //! own router for those of the other. A knock is signed with a key from the code

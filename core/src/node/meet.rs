@@ -200,6 +200,7 @@ fn visit(cx: &mut NodeCx<'_>, output: VisitOutput) {
             MeetAnswer::Located { place, seen, mapping }
         }
         VisitOutput::Waiting { place } => MeetAnswer::Waiting { place },
+        VisitOutput::Introduced { place } => MeetAnswer::Introduced { place },
         VisitOutput::Met { peer, at, relayed, ours, theirs } => {
             MeetAnswer::Met { peer, at, relayed, ours, theirs }
         }

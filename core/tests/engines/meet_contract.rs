@@ -62,9 +62,9 @@ fn packet() -> impl Strategy<Value = MeetPacket> {
     prop_oneof![
         nonce().prop_map(|nonce| MeetPacket::Question { nonce }),
         (nonce(), peer()).prop_map(|(nonce, seen)| MeetPacket::Cookie { nonce, cookie: 5, seen }),
-        (nonce(), meeting, side()).prop_map(move |(nonce, meeting, side)| {
-            let card = card(side, nonce);
-            MeetPacket::Register(Registration { nonce, cookie: 0, meeting, side, rtt: 3_000, card })
+        (nonce(), meeting, side(), any::<bool>()).prop_map(move |(nonce, meeting, side, once)| {
+            let (cookie, rtt, card) = (0, 3_000, card(side, nonce));
+            MeetPacket::Register(Registration { nonce, cookie, meeting, side, rtt, card, once })
         }),
         nonce().prop_map(|nonce| MeetPacket::Waiting { nonce }),
         (nonce(), any::<bool>(), peer(), side(), 0..3_u64).prop_map(
@@ -101,6 +101,7 @@ fn visit(side: MeetSide) -> Visit {
         key: KEY,
         side,
         local: vec![([10, 0, 0, 7], 7_000).into()],
+        once: false,
     }
 }
 

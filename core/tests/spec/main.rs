@@ -22,6 +22,7 @@ mod pa_meet_flood;
 mod pa_meet_owners;
 mod pa_meet_proof;
 mod pa_meet_queue;
+mod pa_meet_turns;
 mod pa_reader;
 mod pa_route;
 mod pq;

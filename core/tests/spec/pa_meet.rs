@@ -130,7 +130,15 @@ fn registration(side: MeetSide, meeting: u8, nonce: u64, cookie: u64) -> MeetPac
     let card =
         MeetCard { mapping: NatMapping::Same, candidates: vec![([10, 0, 0, 1], 9_000).into()] };
     let card = card.seal(KEY, (meeting, side, nonce));
-    MeetPacket::Register(Registration { nonce, cookie, meeting, side, rtt: 20_000, card })
+    MeetPacket::Register(Registration {
+        nonce,
+        cookie,
+        meeting,
+        side,
+        rtt: 20_000,
+        card,
+        once: false,
+    })
 }
 
 pub(super) fn introductions(
@@ -347,6 +355,7 @@ fn pa_13_a_visitor_that_comes_through_the_door_says_so_and_is_not_knocked_at() {
         key: KEY,
         side: MeetSide::Caller,
         local: vec![([10, 0, 0, 1], 4_000).into()],
+        once: false,
     };
     let mut say = visitor();
     let asked = say(VisitInput::Begin(visit));
@@ -395,7 +404,8 @@ fn pa_13_each_that_is_met_through_one_place_has_a_name_of_its_own() {
     let mut say = visitor();
     let (meeting, key, side) = (MeetingId([1; 16]), KEY, MeetSide::Listener);
     let (places, probes, local) = (vec![place], Vec::new(), vec![LISTENER]);
-    let asked = say(VisitInput::Begin(Visit { places, probes, meeting, key, side, local }));
+    let asked =
+        say(VisitInput::Begin(Visit { places, probes, meeting, key, side, local, once: false }));
     let [VisitOutput::Packet { packet: MeetPacket::Question { nonce }, .. }] = asked[..] else {
         panic!("{asked:?}")
     };
@@ -449,6 +459,7 @@ fn pa_11_a_second_port_that_answers_first_still_shows_what_the_router_does() {
         key: KEY,
         side: MeetSide::Caller,
         local: vec![([10, 0, 0, 1], 4_000).into()],
+        once: false,
     };
     let mut say = visitor();
     let asked = say(VisitInput::Begin(visit));

@@ -52,6 +52,7 @@ impl DeceivedVisitor {
             key: KEY,
             side: MeetSide::Caller,
             local: vec![own],
+            once: false,
         };
         let asked = it.say(VisitInput::Begin(visit));
         let question = |output: &VisitOutput| match output {

@@ -58,7 +58,8 @@ impl RelayingPlace {
             panic!("{asked:?}")
         };
         let (cookie, card) = (*cookie, vec![0; 20].into());
-        let it = Registration { nonce, cookie, meeting: MEETING, side, rtt: 20_000, card };
+        let it =
+            Registration { nonce, cookie, meeting: MEETING, side, rtt: 20_000, card, once: false };
         self.packet(from, MeetPacket::Register(it))
     }
 
@@ -242,7 +243,7 @@ fn pa_10_one_that_waits_while_others_come_and_go_gets_three_times_its_bytes_at_m
     }
     let card = vec![0; 20].into();
     let (meeting, side) = (MEETING, MeetSide::Listener);
-    let it = Registration { nonce: 11, cookie: 0, meeting, side, rtt: 0, card };
+    let it = Registration { nonce: 11, cookie: 0, meeting, side, rtt: 0, card, once: false };
     let received = MeetPacket::Register(it).encode().len();
     assert!(sent <= 3 * received, "{sent} bytes for {received}");
 }

@@ -146,7 +146,15 @@ fn register(meeting: MeetingId, (side, nonce): (MeetSide, u64), cookie: u64) -> 
     let candidates = vec![([10, 0, 0, 1], 9_000).into()];
     let card = MeetCard { mapping: NatMapping::Same, candidates };
     let card = card.seal(MeetKey(1, 2), (meeting, side, nonce));
-    MeetPacket::Register(Registration { nonce, cookie, meeting, side, rtt: 20_000, card })
+    MeetPacket::Register(Registration {
+        nonce,
+        cookie,
+        meeting,
+        side,
+        rtt: 20_000,
+        card,
+        once: false,
+    })
 }
 
 #[test]

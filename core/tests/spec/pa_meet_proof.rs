@@ -70,6 +70,7 @@ impl TwoVisitors {
             key: KEY,
             side: Self::side(which),
             local: Vec::new(),
+            once: false,
         };
         let asked = self.give(which, VisitInput::Begin(visit));
         let nonce = asked.iter().find_map(|packet| match packet {

@@ -42,6 +42,7 @@ fn registration() -> Registration {
         side: MeetSide::Caller,
         rtt: 20_000,
         card: card(),
+        once: true,
     }
 }
 

@@ -108,6 +108,29 @@ impl Endpoint {
         secret: MeetingSecret,
         side: MeetSide,
     ) -> Result<MeetNews, RunError> {
+        self.begin_visit(places, secret, (side, false)).await
+    }
+
+    /// The same to meet one other only, of several who come in turn: the place lets the next
+    /// one have our seat then, and [`MeetAnswer::Introduced`] says when that is.
+    ///
+    /// # Errors
+    /// The endpoint has ended.
+    pub async fn visit_once(
+        &self,
+        places: Vec<SocketAddr>,
+        secret: MeetingSecret,
+        side: MeetSide,
+    ) -> Result<MeetNews, RunError> {
+        self.begin_visit(places, secret, (side, true)).await
+    }
+
+    async fn begin_visit(
+        &self,
+        places: Vec<SocketAddr>,
+        secret: MeetingSecret,
+        (side, once): (MeetSide, bool),
+    ) -> Result<MeetNews, RunError> {
         let answers = || MeetNews(self.servent().answers());
         let news = answers();
         let places: Vec<_> = places.into_iter().map(canonical).collect();
@@ -123,6 +146,7 @@ impl Endpoint {
             meeting: secret.meeting,
             key: secret.key,
             side,
+            once,
         };
         self.servent().command(NodeCommand::Meet(MeetCommand::Visit(visit))).await?;
         Ok(news)

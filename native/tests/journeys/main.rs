@@ -26,6 +26,7 @@ mod mapped_port;
 mod meeting;
 mod meeting_again;
 mod meeting_flood;
+mod meeting_many;
 mod meeting_once;
 mod namespaces;
 mod pauses;

@@ -58,6 +58,7 @@ fn question(number: u64) -> Vec<u8> {
         side: MeetSide::Caller,
         rtt: 0,
         card: Vec::new().into(),
+        once: false,
     })
     .encode()
 }

@@ -212,6 +212,7 @@ fn visit(world: &mut MeetWorld, person: u32, cause: RecordCause) {
         key: MeetKey(KEY.0 ^ number as u64, KEY.1),
         side,
         local: vec![scenario.local(person)],
+        once: false,
     };
     let came = tell(world, person, cause, |other| PersonEvent::Came { other });
     command(world, person, NodeCommand::Meet(MeetCommand::Visit(visit)), came.or(cause));
@@ -295,6 +296,7 @@ fn answered(world: &mut MeetWorld, node: u32, answer: &MeetAnswer, cause: Record
         }
         MeetAnswer::Failed { relayed: true, .. }
         | MeetAnswer::Left { .. }
+        | MeetAnswer::Introduced { .. }
         | MeetAnswer::Elsewhere { .. } => {}
     }
 }

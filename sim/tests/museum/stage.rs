@@ -156,6 +156,7 @@ impl Stage {
                 key: MeetKey(6, 7),
                 side,
                 local: vec![at(k)],
+                once: false,
             };
             self.command(k, NodeCommand::Meet(MeetCommand::Visit(visit)));
             self.run(1);

@@ -196,6 +196,7 @@ impl MeetPlace {
                     && let Some(seat) = meeting.seat_of(from, nonce)
                 {
                     seat.settle(now, &self.config);
+                    self.end_if_over(id, fx);
                     self.rearm(id);
                 }
             }
@@ -302,7 +303,9 @@ impl MeetPlace {
         // One that starts again may have another port; no other peer takes its seat before
         // it is forgotten. The number shows who it is until the other side was told it.
         let known = |seat: &MeetingSeat| seat.nonce == it.nonce && seat.introduced_to == 0;
-        if seat.is_some_and(|seat| !known(seat) && !seat.is_of(from)) {
+        let waits =
+            |seat: &MeetingSeat| it.side == MeetSide::Caller && seat.is_kept(now, &self.config);
+        if seat.is_some_and(|seat| !known(seat) && (!seat.is_of(from) || waits(seat))) {
             return Some(MeetRefusal::Taken);
         }
         if self.closed {
@@ -361,6 +364,12 @@ impl MeetPlace {
 
     /// Answers a registration; when the other side is there too, it is told.
     fn introduce(&mut self, now: Instant, id: MeetingId, side: MeetSide, fx: &mut PlaceEffects) {
+        let nonce =
+            self.meetings.get(&id).and_then(|meeting| meeting.seat(side)).map(|it| it.nonce);
+        let theirs = self.meetings.get(&id).and_then(|meeting| meeting.seat(side.other()));
+        if theirs.is_some_and(|theirs| theirs.is_spent(nonce.unwrap_or(0))) {
+            self.vacate(id, side.other(), false, fx);
+        }
         let Some(meeting) = self.meetings.get_mut(&id) else { return };
         let (Some(ours), Some(theirs)) = (meeting.seat(side), meeting.seat(side.other())) else {
             if let Some(ours) = meeting.seat_mut(side) {
@@ -433,6 +442,15 @@ impl MeetPlace {
         self.relays.close(&told, fx);
     }
 
+    /// Frees both seats once the two were introduced and want to meet no other: the next two
+    /// may come.
+    fn end_if_over(&mut self, id: MeetingId, fx: &mut PlaceEffects) {
+        if self.meetings.get(&id).is_some_and(Meeting::is_over) {
+            self.vacate(id, MeetSide::Caller, false, fx);
+            self.vacate(id, MeetSide::Listener, false, fx);
+        }
+    }
+
     /// Frees a seat, if it is taken.
     fn vacate(&mut self, id: MeetingId, side: MeetSide, silent: bool, fx: &mut PlaceEffects) {
         let Some(meeting) = self.meetings.get_mut(&id) else { return };
@@ -474,6 +492,7 @@ impl MeetPlace {
                 tell(meeting, side, relays, fx);
             }
         }
+        self.end_if_over(id, fx);
         self.rearm(id);
     }
 }

@@ -34,6 +34,8 @@ pub(super) struct MeetingSeat {
     /// Introductions that are still to be sent, unless it confirms one.
     pub(super) introductions: u32,
     pub(super) introduce_at: Option<Instant>,
+    /// It is to meet one other only.
+    pub(super) once: bool,
     /// The number of the visitor for whose goodbye bytes are counted as sent.
     paid_for: u64,
 }
@@ -59,6 +61,7 @@ impl MeetingSeat {
             until: now + config.forget_after,
             rtt: it.rtt,
             card: it.card.clone(),
+            once: it.once,
             received: received.saturating_add(u64::from(bytes)),
             sent,
             // One that has moved, as its router has forgotten it, is introduced anew.
@@ -80,6 +83,17 @@ impl MeetingSeat {
     pub(super) fn is_elsewhere(&self, now: Instant, from: SocketAddr, config: &Config) -> bool {
         let waits = self.introduced_to == 0;
         waits && !self.is_of(from) && now < self.renewed + config.keep_seat + LATE
+    }
+
+    /// True while a visitor keeps it that is to meet one other: another behind the same
+    /// router waits for its turn.
+    pub(super) fn is_kept(&self, now: Instant, config: &Config) -> bool {
+        self.once && now < self.renewed + config.keep_seat + LATE
+    }
+
+    /// True when it was introduced to another than this one, and wants no more.
+    pub(super) fn is_spent(&self, other: u64) -> bool {
+        self.once && self.introduced_to != 0 && self.introduced_to != other
     }
 
     /// Counts bytes sent to it; false when they would be too many.
@@ -140,6 +154,15 @@ impl Meeting {
     /// True when one side waits for the other.
     pub(super) fn waits(&self) -> bool {
         self.seats.iter().flatten().count() == 1
+    }
+
+    /// True when two have met, one of which was to meet one other only, and each was told.
+    pub(super) fn is_over(&self) -> bool {
+        let [Some(one), Some(other)] = &self.seats else { return false };
+        let told = |seat: &MeetingSeat, other: &MeetingSeat| {
+            seat.introduced_to == other.nonce && seat.introductions == 0
+        };
+        (one.once || other.once) && told(one, other) && told(other, one)
     }
 
     pub(super) fn take(&mut self, side: MeetSide) -> Option<MeetingSeat> {

@@ -231,6 +231,7 @@ impl PlaceAsking {
             side: visit.side,
             rtt: u32::try_from(rtt.as_micros()).unwrap_or(u32::MAX),
             card: card.seal(visit.key, (visit.meeting, visit.side, nonce)),
+            once: visit.once,
         });
         fx.output(VisitOutput::Packet { to: at, packet });
         self.later(now, config);

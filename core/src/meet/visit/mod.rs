@@ -42,6 +42,14 @@ pub struct Visit {
     pub side: MeetSide,
     /// Our own addresses, with the port of our socket.
     pub local: Vec<SocketAddr>,
+    /// We want to meet one other only: the place lets the next one have our seat then.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub once: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_false(it: &bool) -> bool {
+    !*it
 }
 
 /// Something that happens to a visitor.
@@ -69,6 +77,8 @@ pub enum VisitOutput {
     /// What is for this peer goes to that address from now on, and what comes from there
     /// is of that peer.
     Route { peer: SocketAddr, to: SocketAddr },
+    /// The other side has come to a visit that is for one only, and may be found soon.
+    Introduced { place: SocketAddr },
     /// The other side is reached by this name: its own address, or a name for this
     /// meeting alone ([`super::is_meeting_peer`]). What is sent to it goes to `at` at first.
     Met { peer: SocketAddr, at: SocketAddr, relayed: bool, ours: NatMapping, theirs: NatMapping },
@@ -238,6 +248,9 @@ impl MeetVisitor {
         {
             return knocking.seen_at(now, it.seen, (&self.config, &mut self.budget), fx);
         }
+        if visit.once && matches!(self.stage, VisitStage::Knocking(_)) {
+            return fx.event(Event::Skipped { peer: it.seen });
+        }
         if self.direct_with == Some(it.other) {
             // It is reached directly already, or has gone: one that comes again has another
             // number. To meet it anew would end the connection.
@@ -246,11 +259,14 @@ impl MeetVisitor {
             }
             return fx.event(Event::Skipped { peer: it.seen });
         }
-        let Visit { key, meeting, side, .. } = *visit;
+        let Visit { key, meeting, side, once, .. } = *visit;
         let Some(card) = MeetCard::open(&it.card, key, (meeting, side.other(), it.other)) else {
             // A place that changed it, or a guess of the meeting's name.
             return fx.event(Event::Unsigned { peer: from });
         };
+        if once {
+            fx.output(VisitOutput::Introduced { place: from });
+        }
         // A place cannot put an end to a direct path: what it says is not taken for a fact.
         let it = Introduction { relays: it.relays && !direct, ..it };
         let (caller, listener) = match side {

@@ -229,6 +229,7 @@ fn next_command(command: &NodeCommand) -> Option<NodeCommand> {
             key: MeetKey(u64::MAX, 1),
             side: MeetSide::Listener,
             local: ["[2001:db8::1]:6348".parse().unwrap()].into(),
+            once: false,
         })
     };
     let serve = || {

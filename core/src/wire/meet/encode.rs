@@ -95,6 +95,7 @@ fn register(out: &mut Vec<u8>, it: &Registration) {
     out.put_u8(side(it.side));
     out.put_u32(it.rtt);
     put_card(out, &it.card);
+    out.put_u8(u8::from(it.once));
 }
 
 fn introduce(out: &mut Vec<u8>, it: &Introduction) {

@@ -123,6 +123,8 @@ pub struct Registration {
     pub rtt: u32,
     /// Its [`MeetCard`], sealed: the place passes it on unread.
     pub card: UnicastPayload,
+    /// It is to meet one other only: then the seat is free for the next.
+    pub once: bool,
 }
 
 /// The other side of a meeting.

@@ -142,6 +142,7 @@ impl<'a> MeetReader<'a> {
             side: self.side()?,
             rtt: self.fixed().map(u32::from_be_bytes)?,
             card: self.card()?,
+            once: self.flag()?,
         })
     }
 
@@ -149,15 +150,19 @@ impl<'a> MeetReader<'a> {
         Ok(Introduction {
             nonce: self.number()?,
             wait: self.fixed().map(u32::from_be_bytes)?,
-            relays: match self.byte()? {
-                0 => false,
-                1 => true,
-                _ => return Err(MeetPacketError::Value),
-            },
+            relays: self.flag()?,
             seen: self.addr()?,
             other: self.number()?,
             card: self.card()?,
         })
+    }
+
+    fn flag(&mut self) -> Result<bool, MeetPacketError> {
+        match self.byte()? {
+            0 => Ok(false),
+            1 => Ok(true),
+            _ => Err(MeetPacketError::Value),
+        }
     }
 
     fn side(&mut self) -> Result<MeetSide, MeetPacketError> {

@@ -12,13 +12,14 @@ use serde_json::json;
 use servent::driver::{Handle, ServentMeeting};
 use servent::sys::OwnerOnly as _;
 use servent::transfer::{CarriedStreams, SecretDoor, TransferCode};
-use servent::unicast::{Endpoint, EndpointOptions, MeetingSecret};
+use servent::unicast::{Endpoint, EndpointOptions, MeetNews, MeetingSecret};
 use servent_core::meet::door_address;
 use servent_core::node::{NodeCommand, OverlayCommand};
 use tokio::net::TcpStream;
-use tokio::sync::{Semaphore, oneshot};
+use tokio::runtime::Handle as Runtime;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::{Instant, sleep_until, timeout};
 
 use super::via::{FoundPeer, ViaPlace, addresses, bind_any, check_code, check_place, leave, split};
 use crate::cli::carry::code;
@@ -36,8 +37,15 @@ const CODE: &str = "meeting-code";
 const VISITORS: usize = 64;
 /// How long a visitor may take to say something.
 const HELLO: Duration = Duration::from_secs(10);
-/// How long the seats of a meeting stay taken after it: the next visitor comes then.
-const TURN: Duration = Duration::from_secs(8);
+/// Visitors that have not shown the code, and how long each counts. What may be spent on
+/// knocks is that of a socket, and each visitor has one: a place that finds out the words of
+/// the meeting has us knock at so many addresses, and no more.
+const STRANGERS: usize = 20;
+const STRANGE_FOR: Duration = Duration::from_secs(60);
+/// Visitors whose code is looked at together. Until one has shown that it is right it counts as
+/// a wrong guess, and all that are relayed, or behind one router, have five of these: a class
+/// that comes at once is looked at one after the other.
+const GREETED: usize = 3;
 /// The pause after a place did not answer; it doubles up to the second.
 const AGAIN: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(60));
 /// How long a task may take to see that it is to end.
@@ -125,29 +133,27 @@ async fn meet(
 ) {
     let end = end.shared();
     let reporter = Reporter::new(voice, false);
-    let visitors = Arc::new(Semaphore::new(VISITORS));
+    let room = VisitorRoom::new();
     let (mut door, mut pause, mut known, mut number) = (None, AGAIN.0, false, 1);
     let note = |waits, why| handle.note_meeting(ServentMeeting { place: name.clone(), waits, why });
     note(false, None);
     loop {
         known = known || tell_overlay((&name, &state), &handle).await.is_ok();
-        let Ok(seat) = Arc::clone(&visitors).acquire_owned().await else { return };
-        if end.peek().is_some() {
-            return;
+        if room.is_full() {
+            note(false, Some(String::from("it has as many visitors as it takes")));
         }
+        let mut seat = tokio::select! {
+            seat = room.take() => seat,
+            _ = end.clone() => return,
+        };
         let waits = || note(true, None);
         let place = (name.as_str(), state.as_path(), number);
         match next(place, &mut door, (&reporter, &waits), end.clone()).await {
             Ok(None) => return,
             Ok(Some((visit, secret))) => {
                 (pause, number) = (AGAIN.0, number + 1);
-                let turn = Instant::now() + TURN;
-                let handle = handle.clone();
-                tokio::spawn(async move {
-                    visitor(visit, &secret, (&handle, &reporter)).await;
-                    drop(seat);
-                });
-                let _ = timeout_at(turn, end.clone()).await;
+                seat.since = Some(Instant::now());
+                tokio::spawn(visitor(visit, (secret, seat), handle.clone(), reporter));
             }
             Err(failure) => {
                 let fact = json!({ "event": "unmet", "why": failure.what });
@@ -156,6 +162,63 @@ async fn meet(
                 let _ = timeout(pause, end.clone()).await;
                 pause = (pause * 2).min(AGAIN.1);
             }
+        }
+    }
+}
+
+/// For how many visitors there is room.
+struct VisitorRoom {
+    visitors: Arc<Semaphore>,
+    strangers: Arc<Semaphore>,
+    greeted: Arc<Semaphore>,
+}
+
+/// The room of one visitor, until it is dropped.
+struct VisitorSeat {
+    _visitor: Option<OwnedSemaphorePermit>,
+    stranger: Option<OwnedSemaphorePermit>,
+    greeted: Arc<Semaphore>,
+    /// When the visitor was introduced.
+    since: Option<Instant>,
+}
+
+impl VisitorRoom {
+    fn new() -> Self {
+        let [visitors, strangers, greeted] =
+            [VISITORS, STRANGERS, GREETED].map(|n| Arc::new(Semaphore::new(n)));
+        Self { visitors, strangers, greeted }
+    }
+
+    fn is_full(&self) -> bool {
+        [&self.visitors, &self.strangers].iter().any(|it| it.available_permits() == 0)
+    }
+
+    async fn take(&self) -> VisitorSeat {
+        // Neither is ever closed.
+        let visitor = Arc::clone(&self.visitors).acquire_owned().await.ok();
+        let stranger = Arc::clone(&self.strangers).acquire_owned().await.ok();
+        let greeted = Arc::clone(&self.greeted);
+        VisitorSeat { _visitor: visitor, stranger, greeted, since: None }
+    }
+}
+
+impl VisitorSeat {
+    /// It has shown that it knows the code, which the place does not.
+    fn is_known(&mut self) {
+        self.stranger = None;
+    }
+}
+
+impl Drop for VisitorSeat {
+    fn drop(&mut self) {
+        if let Some(stranger) = self.stranger.take()
+            && let Some(since) = self.since
+            && let Ok(runtime) = Runtime::try_current()
+        {
+            runtime.spawn(async move {
+                sleep_until(since + STRANGE_FOR).await;
+                drop(stranger);
+            });
         }
     }
 }
@@ -177,9 +240,13 @@ async fn tell_overlay((name, state): (&str, &Path), handle: &Handle) -> Result<(
 /// What all visits have in common: who is admitted, and the meeting.
 type MeetingDoor = (Arc<SecretDoor>, MeetingSecret);
 
-/// A visitor that was found: our socket for it alone, because a place relays between two
+/// A visitor that was introduced: our socket for it alone, because a place relays between two
 /// addresses.
-type FoundVisitor = (Endpoint, FoundPeer, ViaPlace);
+struct ComingVisitor {
+    endpoint: Endpoint,
+    place: ViaPlace,
+    news: MeetNews,
+}
 
 /// Waits for the next visitor, or the end. The code is read once.
 async fn next(
@@ -187,7 +254,7 @@ async fn next(
     door: &mut Option<MeetingDoor>,
     (reporter, waits): (&Reporter, &impl Fn()),
     end: impl Future,
-) -> Result<Option<(FoundVisitor, Arc<SecretDoor>)>, Failure> {
+) -> Result<Option<(ComingVisitor, Arc<SecretDoor>)>, Failure> {
     let (secret, meeting) = match door {
         Some(door) => door.clone(),
         None => {
@@ -195,7 +262,7 @@ async fn next(
             door.insert((Arc::new(SecretDoor::locked(rest)), meeting)).clone()
         }
     };
-    let place = ViaPlace::find(name, meeting).await?.of_visitor(number);
+    let place = ViaPlace::find(name, meeting).await?.in_turn().of_visitor(number);
     let endpoint = bind_any(None, EndpointOptions::default()).await?;
     let waits = || {
         waits();
@@ -209,7 +276,7 @@ async fn next(
         }
     };
     match caller {
-        Ok(found) => Ok(Some(((endpoint, found, place), secret))),
+        Ok(news) => Ok(Some((ComingVisitor { endpoint, place, news }, secret))),
         Err(failure) => {
             let _ = endpoint.shutdown_within(GOODBYE).await; // It has nothing to say.
             Err(failure)
@@ -217,35 +284,54 @@ async fn next(
     }
 }
 
-/// Serves one visitor until it leaves.
+/// Finds one visitor, and serves it until it leaves.
 async fn visitor(
-    (endpoint, found, place): FoundVisitor,
-    door: &SecretDoor,
+    ComingVisitor { endpoint, place, news }: ComingVisitor,
+    (door, seat): (Arc<SecretDoor>, VisitorSeat),
+    handle: Handle,
+    reporter: Reporter,
+) {
+    match place.find_caller(news, &reporter).await {
+        Ok(found) => serve((&endpoint, found, &place), (&door, seat), (&handle, &reporter)).await,
+        Err(failure) => {
+            let fact = json!({ "event": "missed", "why": failure.what });
+            reporter.tell(&fact, &format!("a visitor did not get through: {failure}"));
+        }
+    }
+    leave(endpoint, GOODBYE).await;
+}
+
+/// Serves one that was found.
+async fn serve(
+    (endpoint, found, place): (&Endpoint, FoundPeer, &ViaPlace),
+    (door, mut seat): (&SecretDoor, VisitorSeat),
     (handle, reporter): (&Handle, &Reporter),
 ) {
     let FoundPeer { at, relayed, mut news, .. } = found;
     let name = if relayed { name_through(at) } else { at };
-    if let Ok(Some(connection)) = timeout(HELLO, endpoint.accept()).await {
-        match CarriedStreams::answer(connection, door).await {
-            Ok(streams) => {
-                let admit = |stream: TcpStream| admit(handle, stream, name);
-                let follow = async {
-                    if relayed {
-                        place.tell_moves(&mut news, reporter).await;
-                    }
-                    std::future::pending::<()>().await;
-                };
-                tokio::select! {
-                    why = streams.run(Some(&admit)) => {
-                        tracing::debug!(%name, %why, "a visitor has left");
-                    }
-                    () = follow => {}
+    let Ok(Some(connection)) = timeout(HELLO, endpoint.accept()).await else { return };
+    let greeted = seat.greeted.acquire().await;
+    let answered = CarriedStreams::answer(connection, door).await;
+    drop(greeted);
+    match answered {
+        Ok(streams) => {
+            seat.is_known();
+            let admit = |stream: TcpStream| admit(handle, stream, name);
+            let follow = async {
+                if relayed {
+                    place.tell_moves(&mut news, reporter).await;
                 }
+                std::future::pending::<()>().await;
+            };
+            tokio::select! {
+                why = streams.run(Some(&admit)) => {
+                    tracing::debug!(%name, %why, "a visitor has left");
+                }
+                () = follow => {}
             }
-            Err(why) => tracing::info!(%name, %why, "a visitor is not admitted"),
         }
+        Err(why) => tracing::info!(%name, %why, "a visitor is not admitted"),
     }
-    leave(endpoint, GOODBYE).await;
 }
 
 /// What a visitor is called whose bytes pass through the place: an address that no host

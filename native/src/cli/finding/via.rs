@@ -34,6 +34,9 @@ use crate::progress::Reporter;
 const ABSENT: Duration = Duration::from_secs(10);
 /// The same for one to which several callers come in turn.
 const ABSENT_IN_TURN: Duration = Duration::from_secs(4);
+/// How often a caller asks whether its turn has come: each so often, and some up to twice as
+/// seldom, so that many do not ask at one instant.
+const TURN: Duration = Duration::from_millis(400);
 /// The pause before a listener looks for its place again that was refused.
 const AGAIN_AFTER: Duration = Duration::from_secs(2);
 
@@ -105,8 +108,9 @@ pub(crate) struct ViaPlace {
     port: VisitPort,
     /// Which of the visitors of a servent it is, where there are several at a time.
     visitor: Option<u64>,
-    /// It was said that the other side is not there.
+    /// It was said that the other side is not there, and that another has its turn.
     said_absent: Arc<AtomicBool>,
+    said_turn: Arc<AtomicBool>,
 }
 
 /// The other side, found.
@@ -143,6 +147,8 @@ impl From<NotMet> for Failure {
 enum MeetStep {
     /// The place has given us our seat, and the other side is not there.
     Waits,
+    /// The other side has come, and is not found yet; in a visit that is for one only.
+    Introduced,
     /// The other side is found.
     Met {
         peer: SocketAddr,
@@ -228,10 +234,12 @@ impl ViaPlace {
     pub(crate) async fn find(name: &str, secret: MeetingSecret) -> Result<Self, Failure> {
         let at = addresses(name).await?;
         let (name, in_turn, port) = (name.to_owned(), false, VisitPort::default());
-        Ok(Self { name, at, secret, in_turn, port, visitor: None, said_absent: Arc::default() })
+        let ((said_absent, said_turn), visitor) = (Default::default(), None);
+        Ok(Self { name, at, secret, in_turn, port, visitor, said_absent, said_turn })
     }
 
-    /// The same for a listener to which several callers come.
+    /// The same for a servent to which several callers come, and for these: each visit is for
+    /// one meeting.
     pub(crate) fn in_turn(self) -> Self {
         Self { in_turn: true, ..self }
     }
@@ -302,19 +310,36 @@ impl ViaPlace {
                 }
                 Some(MeetStep::Met { peer, at, relayed }) => {
                     self.said_absent.store(false, Ordering::Relaxed);
+                    self.said_turn.store(false, Ordering::Relaxed);
                     return Ok(FoundPeer { peer, at, relayed, news });
                 }
                 Some(MeetStep::Failed(why)) if self.is_taken(why, until) => {
                     absent_at = None;
-                    sleep(AGAIN_AFTER).await;
+                    self.say_turn(reporter);
+                    let more = u64::from(endpoint.local_addr().port()) % 400;
+                    sleep(TURN + Duration::from_millis(more)).await;
                     news = self.visit(endpoint, MeetSide::Caller, reporter).await?;
                 }
                 Some(MeetStep::Failed(why)) => {
                     let pathless = matches!(why, MeetFailure::Unreachable { .. });
                     return Err(NotMet { failure: self.failed(MeetSide::Caller, why), pathless });
                 }
+                Some(MeetStep::Introduced) => {}
             }
         }
+    }
+
+    /// Says that another caller has its turn, once until ours has come.
+    fn say_turn(&self, reporter: &Reporter) {
+        if self.said_turn.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let fact = json!({ "event": "waiting", "why": "another visitor has just come in" });
+        let place = &self.name;
+        let sentence = format!(
+            "another visitor has just come in at the meeting place {place}; waiting for our turn"
+        );
+        reporter.tell(&fact, &sentence);
     }
 
     /// Says that the other side is not there, once until it was.
@@ -333,21 +358,40 @@ impl ViaPlace {
         self.in_turn && why == taken && until.is_none_or(|until| Instant::now() < until)
     }
 
-    /// Waits for one caller. `waits` is called when the place has given us our seat.
+    /// Waits for one caller, until it has been introduced: from then on the place has a seat
+    /// for the next. `waits` is called when the place has given us ours.
     pub(crate) async fn one_caller(
         &self,
         endpoint: &Endpoint,
         (waits, reporter): (impl Fn(), &Reporter),
-    ) -> Result<FoundPeer, Failure> {
+    ) -> Result<MeetNews, Failure> {
         let mut news = self.visit(endpoint, MeetSide::Listener, reporter).await?;
         loop {
             match self.step(&mut news, reporter).await {
                 None => return Err(Failure::new(Exit::Failed, "the endpoint has ended")),
                 Some(MeetStep::Waits) => waits(),
+                Some(MeetStep::Introduced) => return Ok(news),
+                // It is introduced first.
+                Some(MeetStep::Met { .. }) => {}
+                Some(MeetStep::Failed(why)) => return Err(self.failed(MeetSide::Listener, why)),
+            }
+        }
+    }
+
+    /// Finds a caller that was introduced.
+    pub(crate) async fn find_caller(
+        &self,
+        mut news: MeetNews,
+        reporter: &Reporter,
+    ) -> Result<FoundPeer, Failure> {
+        loop {
+            match self.step(&mut news, reporter).await {
+                None => return Err(Failure::new(Exit::Failed, "the endpoint has ended")),
                 Some(MeetStep::Met { peer, at, relayed }) => {
                     return Ok(FoundPeer { peer, at, relayed, news });
                 }
                 Some(MeetStep::Failed(why)) => return Err(self.failed(MeetSide::Listener, why)),
+                Some(MeetStep::Waits | MeetStep::Introduced) => {}
             }
         }
     }
@@ -358,6 +402,7 @@ impl ViaPlace {
         loop {
             match news.next().await? {
                 MeetAnswer::Waiting { .. } => return Some(MeetStep::Waits),
+                MeetAnswer::Introduced { .. } => return Some(MeetStep::Introduced),
                 MeetAnswer::Met { peer, at, relayed, ours, theirs } => {
                     self.met((at, relayed), (ours, theirs), reporter);
                     return Some(MeetStep::Met { peer, at, relayed });
@@ -431,7 +476,13 @@ impl ViaPlace {
         reporter: &Reporter,
     ) -> Result<MeetNews, Failure> {
         self.port.ask(endpoint, *reporter).await;
-        endpoint.visit(self.at.clone(), self.secret, side).await.map_err(Failure::from)
+        let (at, secret) = (self.at.clone(), self.secret);
+        let news = if self.in_turn {
+            endpoint.visit_once(at, secret, side).await
+        } else {
+            endpoint.visit(at, secret, side).await
+        };
+        news.map_err(Failure::from)
     }
 
     /// What its listener is: one that callers come to in turn is a servent with a link.
@@ -442,9 +493,10 @@ impl ViaPlace {
     /// The place cannot tell a wrong code from a listener that has not come.
     fn absent(&self, waited: bool) -> Failure {
         let (listener, name) = (self.listener(), &self.name);
+        let full = if self.in_turn { ", or has as many visitors as it takes" } else { "" };
         let what = format!(
-            "no {listener} waits with this code at the meeting place {name}: \
-             the code is wrong, the {listener} has not come there, or it is of another version"
+            "no {listener} waits with this code at the meeting place {name}: the code is wrong, \
+             the {listener} has not come there{full}, or it is of another version"
         );
         Failure::new(Exit::Network, what).next(match (self.in_turn, waited) {
             (true, _) => "compare the link with what `servent share --meet` prints when it starts",
@@ -469,6 +521,13 @@ impl ViaPlace {
             MeetSide::Listener => (
                 format!("another {listener} waits with this code at the meeting place {name}"),
                 "end that one, or take another code; if it was this one, wait a minute",
+            ),
+            MeetSide::Caller if self.in_turn => (
+                format!(
+                    "others have come to the {listener} before us again and again, at the meeting \
+                     place {name}"
+                ),
+                "try again when fewer come at once",
             ),
             MeetSide::Caller => (
                 format!(

@@ -22,8 +22,8 @@ use crate::cli::finding::via::{FoundPeer, ViaPlace, bind_any, check_place, leave
 use crate::exit::{Exit, Failure};
 use crate::progress::{Reporter, Voice};
 
-/// How long the servent may take to be there: it may have another visitor just now.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// How long other visitors may have their turn before us: a class that types one link.
+const PATIENCE: Duration = Duration::from_secs(300);
 /// The most servents that are met because they were found.
 const FOUND: usize = 8;
 /// How long it may take to hear that we leave.
@@ -195,7 +195,9 @@ impl MeetRoute {
         let FoundPeer { peer, mut news, .. } = found;
         let connection =
             endpoint.connect(peer).map_err(|why| Failure::new(Exit::Network, why.to_string()))?;
-        let streams = CarriedStreams::call(connection, &self.code).await.map_err(refused)?;
+        let streams = CarriedStreams::call(connection, &self.code)
+            .await
+            .map_err(|why| refused(why, self.place.name()))?;
         let (carried, reporter) = (Arc::clone(&streams), self.reporter);
         let place = self.place.clone();
         let running = tokio::spawn(async move {
@@ -247,10 +249,19 @@ impl SourceRoute for MeetRoute {
     }
 }
 
-fn refused(why: StreamError) -> Failure {
-    let exit = if why == StreamError::WrongCode { Exit::Refused } else { Exit::Network };
-    Failure::new(exit, format!("the servent at the other side: {why}"))
-        .next("check the link: `servent share --meet` prints it whenever it starts")
+/// Why a servent that was found serves us nothing.
+fn refused(why: StreamError, place: &str) -> Failure {
+    let (exit, next) = match why {
+        StreamError::WrongCode => {
+            (Exit::Refused, "check the link: `servent share --meet` prints it whenever it starts")
+        }
+        StreamError::Foreign => (Exit::Network, "use the same version of servent on both sides"),
+        StreamError::Gone(_) | StreamError::Refused(_) => {
+            (Exit::Network, "look whether it runs there; the same command tries again")
+        }
+        _ => (Exit::Network, "the same command tries again"),
+    };
+    Failure::new(exit, format!("the servent behind {place}: {why}")).next(next)
 }
 
 #[cfg(test)]

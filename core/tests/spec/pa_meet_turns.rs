@@ -1,0 +1,116 @@
+//! PA-10: one servent is met by many, who come at once: each visit is for one other only.
+
+use std::net::SocketAddr;
+
+use servent_core::meet::{Config, MeetKey, MeetRefusal, MeetSide, MeetingId, NatMapping};
+use servent_core::time::Duration;
+use servent_core::wire::meet::{MeetCard, MeetPacket, Registration};
+
+use super::pa_meet::{MeetingPlace, introductions};
+
+const MEETING: MeetingId = MeetingId([1; 16]);
+
+/// The servent, and the visitors: each has a socket of its own, behind one router.
+fn servent(port: u16) -> SocketAddr {
+    ([203, 0, 113, 9], 5_000 + port).into()
+}
+
+fn visitor(port: u16) -> SocketAddr {
+    ([198, 51, 100, 1], 4_000 + port).into()
+}
+
+/// Takes a seat for one meeting; what the place says.
+fn sit(
+    place: &mut MeetingPlace,
+    from: SocketAddr,
+    side: MeetSide,
+    nonce: u64,
+) -> Vec<(SocketAddr, MeetPacket)> {
+    let told = place.tell(from, MeetPacket::Question { nonce: 3 });
+    let [(_, MeetPacket::Cookie { cookie, .. })] = told[..] else { panic!("{told:?}") };
+    let card = MeetCard { mapping: NatMapping::Same, candidates: Vec::new() };
+    let card = card.seal(MeetKey(1, 2), (MEETING, side, nonce));
+    let it = Registration { nonce, cookie, meeting: MEETING, side, rtt: 0, card, once: true };
+    place.tell(from, MeetPacket::Register(it))
+}
+
+fn pairs(told: &[(SocketAddr, MeetPacket)]) -> Vec<(u64, u64)> {
+    introductions(told).iter().map(|(_, it)| (it.nonce, it.other)).collect()
+}
+
+fn is_taken(told: &[(SocketAddr, MeetPacket)]) -> bool {
+    matches!(told, [(_, MeetPacket::Refused { why: MeetRefusal::Taken, .. })])
+}
+
+fn place() -> MeetingPlace {
+    MeetingPlace::new(Config { relay_rate: 1_000_000, ..Config::default() })
+}
+
+/// Twenty who come at once, from one router, meet a servent that takes its seat again as soon
+/// as it has met one; what is relayed for the others goes on.
+#[test]
+fn pa_10_visitors_who_come_at_once_are_met_one_after_the_other() {
+    let mut place = place();
+    sit(&mut place, servent(0), MeetSide::Listener, 100);
+    let mut waiting: Vec<u16> = (0..20).collect();
+    for turn in 0..20 {
+        let mut met = Vec::new();
+        for n in waiting.clone() {
+            place.now += Duration::from_millis(10);
+            let told = sit(&mut place, visitor(n), MeetSide::Caller, 200 + u64::from(n));
+            if is_taken(&told) {
+                continue;
+            }
+            let (seat, number) = (100 + u64::from(turn), 200 + u64::from(n));
+            assert_eq!(pairs(&told), [(number, seat), (seat, number)]);
+            met.push(n);
+        }
+        let [n] = met[..] else { panic!("{met:?} in turn {turn}") };
+        waiting.retain(|it| *it != n);
+        let (seat, number) = (100 + u64::from(turn), 200 + u64::from(n));
+        place.tell(visitor(n), MeetPacket::Heard { nonce: number });
+        place.tell(servent(turn), MeetPacket::Heard { nonce: seat });
+        let told = sit(&mut place, servent(turn + 1), MeetSide::Listener, seat + 1);
+        assert!(matches!(told[..], [(_, MeetPacket::Waiting { .. })]), "{told:?}");
+    }
+    assert_eq!(place.place.counters().relayed, 20, "none is in the way of another");
+    for n in 0..20 {
+        assert_eq!(place.foreign(visitor(n), 1_200).len(), 1, "visitor {n} is relayed");
+    }
+}
+
+/// The servent takes its seat again before the visitor's word has come that it was introduced.
+#[test]
+fn pa_10_one_that_was_introduced_is_introduced_to_no_other() {
+    let mut place = place();
+    sit(&mut place, servent(0), MeetSide::Listener, 100);
+    sit(&mut place, visitor(0), MeetSide::Caller, 200);
+    place.tell(servent(0), MeetPacket::Heard { nonce: 100 });
+    assert!(is_taken(&sit(&mut place, visitor(1), MeetSide::Caller, 201)));
+    let told = sit(&mut place, servent(1), MeetSide::Listener, 101);
+    assert!(matches!(told[..], [(_, MeetPacket::Waiting { nonce: 101 })]), "{told:?}");
+    assert_eq!(place.place.counters().relayed, 1);
+    let told = sit(&mut place, visitor(1), MeetSide::Caller, 201);
+    assert_eq!(pairs(&told), [(201, 101), (101, 201)]);
+    // One that has left at once is in no other's way either.
+    let leave = MeetPacket::Leave { nonce: 201, meeting: MEETING, side: MeetSide::Caller };
+    place.tell(visitor(1), leave);
+    let told = sit(&mut place, visitor(2), MeetSide::Caller, 202);
+    assert!(matches!(told[..], [(_, MeetPacket::Waiting { nonce: 202 })]), "{told:?}");
+}
+
+/// One that says nothing of its introduction has died: the seats are free when it was told
+/// often enough. One that died before is in the way of its like for a few seconds.
+#[test]
+fn pa_10_a_visitor_that_died_keeps_the_others_waiting_for_seconds_at_most() {
+    let mut place = place();
+    sit(&mut place, visitor(0), MeetSide::Caller, 200);
+    place.run(Duration::from_secs(2));
+    assert!(is_taken(&sit(&mut place, visitor(1), MeetSide::Caller, 201)));
+    place.run(Duration::from_secs(8));
+    let told = sit(&mut place, visitor(1), MeetSide::Caller, 201);
+    assert!(matches!(told[..], [(_, MeetPacket::Waiting { nonce: 201 })]), "{told:?}");
+    assert_eq!(introductions(&sit(&mut place, servent(0), MeetSide::Listener, 100)).len(), 2);
+    place.run(Duration::from_secs(1));
+    assert_eq!(place.place.counters().meetings, 0, "both seats are free");
+}

@@ -1,0 +1,92 @@
+//! A servent behind a router, and many who type its link at once or shortly after one another.
+
+use crate::meeting::{VIA, network};
+use crate::meeting_again::millis;
+use crate::namespaces::Network;
+use crate::program::{Running, noise};
+
+const SIZE: usize = 300_000;
+
+/// A place, and a servent that is met there: its link, and the bytes of its file.
+struct SharedLink<'a> {
+    network: &'a Network,
+    _place: Running,
+    sharing: Running,
+    link: String,
+    bytes: Vec<u8>,
+}
+
+impl<'a> SharedLink<'a> {
+    fn new(network: &'a Network, relay: &[&str]) -> Self {
+        let home = network.place.path("home");
+        let (folder, bytes) = (home.join("songs"), noise(SIZE));
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("song.ogg"), &bytes).unwrap();
+        let meet = [&["meet", "--listen", VIA, "--json"], relay].concat();
+        let mut place = Running::start(network.servent(0, &meet));
+        place.event("listening");
+        let (folder, state) = (folder.display().to_string(), home.join("sharing"));
+        let state = state.display().to_string();
+        let share = ["share", &folder, "--meet", VIA, "--state", &state, "--json"];
+        let mut command = network.servent(1, &share);
+        command.env_remove("SERVENT_CODE");
+        let mut sharing = Running::start(command);
+        let link = sharing.event("meeting")["link"].as_str().unwrap().to_owned();
+        sharing.event("at_place");
+        Self { network, _place: place, sharing, link, bytes }
+    }
+
+    fn file(&self, n: usize) -> std::path::PathBuf {
+        self.network.place.path("home").join(format!("here{n}.ogg"))
+    }
+
+    fn get(&self, machine: usize, n: usize) -> Running {
+        let (file, state) = (self.file(n).display().to_string(), format!("state{n}"));
+        let what = format!("{}songs/song.ogg", self.link);
+        let get = ["get", &what, "-o", &file, "--state", &state, "--json"];
+        Running::start(self.network.servent(machine, &get))
+    }
+
+    fn has_come(&self, n: usize) {
+        assert!(std::fs::read(self.file(n)).unwrap() == self.bytes, "visitor {n} has the file");
+    }
+
+    fn ends(mut self) {
+        self.sharing.signal("INT");
+        assert_eq!(self.sharing.ended().code(), Some(0));
+    }
+}
+
+/// Eight visitors of one link, behind one router but for two of them.
+fn come_at_once(kinds: [&str; 3], relay: &[&str]) {
+    let Some(network) = network(kinds) else { return };
+    let shared = SharedLink::new(&network, relay);
+    let getting: Vec<Running> = (0..8).map(|n| shared.get(if n < 6 { 2 } else { 3 }, n)).collect();
+    for (n, getting) in getting.into_iter().enumerate() {
+        assert_eq!(getting.end().code(), Some(0), "{kinds:?} {relay:?}: visitor {n} is served");
+        shared.has_come(n);
+    }
+    // One that comes directly after another, and one after that.
+    for n in 8..11 {
+        let (code, took) = millis(|| shared.get(2, n).end().code());
+        assert_eq!(code, Some(0), "{kinds:?} {relay:?}: visitor {n} is served");
+        assert!(took < 8_000, "{kinds:?} {relay:?}: visitor {n} after {took} ms");
+        shared.has_come(n);
+    }
+    shared.ends();
+}
+
+#[test]
+fn pa_16_visitors_of_one_link_who_come_at_once_are_all_served() {
+    come_at_once(["port", "port", "port"], &[]);
+}
+
+#[test]
+fn pa_16_visitors_who_come_at_once_are_all_served_through_a_place_that_relays() {
+    come_at_once(["symmetric", "symmetric", "symmetric"], &["--relay", "2M"]);
+}
+
+#[test]
+fn pa_16_visitors_who_come_at_once_are_all_served_by_a_place_that_relays_at_first() {
+    come_at_once(["port", "port", "open"], &["--relay", "2M"]);
+}
