@@ -11,6 +11,7 @@ use servent_core::time::Instant;
 
 use super::bars::{BottomLine, above_bars, beside_bars};
 use super::fit::{ProgressLine, columns};
+use super::named::in_names;
 use super::speed::RecentRate;
 use super::unanswered::{HELD, UnansweredRequest};
 use super::{Voice, bytes, length};
@@ -249,7 +250,7 @@ fn line(now: Instant, view: &FetchView, speed: &str) -> String {
 }
 
 fn source(now: Instant, source: &SourceView) -> String {
-    let mut text = format!("{} {}", source.at, source.state);
+    let mut text = format!("{} {}", in_names(&source.at), source.state);
     if let Some(position) = source.position {
         text.push_str(&format!(", position {position}"));
         if let Some(length) = source.length {
@@ -270,6 +271,7 @@ fn source(now: Instant, source: &SourceView) -> String {
 
 /// A line on standard output, above the bars.
 pub(crate) fn print_line(text: &str) {
+    let text = in_names(text);
     beside_bars(std::io::stdout().is_terminal(), || {
         let mut out = std::io::stdout().lock();
         // A closed pipe does not stop the download.
@@ -279,7 +281,7 @@ pub(crate) fn print_line(text: &str) {
 
 /// The same on standard error, safe to show.
 pub(crate) fn eprint_line(text: &str) {
-    above_bars(|| _ = writeln!(std::io::stderr(), "{}", Lines(text)));
+    above_bars(|| _ = writeln!(std::io::stderr(), "{}", Lines(&in_names(text))));
 }
 
 #[cfg(test)]

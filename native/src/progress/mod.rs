@@ -5,6 +5,7 @@ mod bars;
 mod fetch;
 mod fit;
 mod folder;
+mod named;
 mod packing;
 mod speed;
 mod stream;
@@ -17,6 +18,7 @@ pub(crate) use self::bars::{BottomLine, ErrorAboveBars, OpenQuestion, above_bars
 pub(crate) use self::fetch::{Bars, FetchProgress, eprint_line, print_line};
 pub(crate) use self::fit::{ProgressLine, columns};
 pub(crate) use self::folder::{FolderProgress, FolderSize};
+pub(crate) use self::named::name_servent;
 pub(crate) use self::packing::PackingProgress;
 pub(crate) use self::speed::RecentRate;
 pub(crate) use self::stream::{Reporter, StreamProgress, amount, facts_go_aside, per_second};

@@ -90,3 +90,29 @@ fn pa_16_visitors_who_come_at_once_are_all_served_through_a_place_that_relays() 
 fn pa_16_visitors_who_come_at_once_are_all_served_by_a_place_that_relays_at_first() {
     come_at_once(["port", "port", "open"], &["--relay", "2M"]);
 }
+
+/// A servent that was met has an address for the downloads that no host has: it is nowhere said.
+#[test]
+fn pa_16_what_is_said_of_a_servent_names_its_link_or_its_place() {
+    let Some(network) = network(["port", "port"]) else { return };
+    let shared = SharedLink::new(&network, &[]);
+    let home = network.place.path("home");
+    for (words, code) in [(&["--json"][..], 8), (&[], 8), (&["--json"], 0), (&[], 0)] {
+        let what = if code == 0 { "songs/song.ogg" } else { "songs/none.ogg" };
+        let what = format!("{}{what}", shared.link);
+        let file = home.join(format!("said{code}{}.ogg", words.len())).display().to_string();
+        let get = [&["get", &what, "-o", &file, "--state", "said"], words].concat();
+        let said = network.servent(2, &get).output().unwrap();
+        let [out, err] = [said.stdout, said.stderr].map(|it| String::from_utf8(it).unwrap());
+        let told = format!("{out}{err}");
+        assert!(!told.contains("fd73"), "{told}");
+        if code != 0 {
+            assert!(told.contains(&format!("the servent behind {VIA}")), "{told}");
+            assert!(
+                told.contains(&format!("look what is shared there: {}", shared.link)),
+                "{told}"
+            );
+        }
+    }
+    shared.ends();
+}

@@ -20,7 +20,7 @@ use crate::cli::carry::code;
 use crate::cli::finding::anywhere::SCHEME;
 use crate::cli::finding::via::{FoundPeer, ViaPlace, bind_any, check_place, leave, split};
 use crate::exit::{Exit, Failure};
-use crate::progress::{Reporter, Voice};
+use crate::progress::{Reporter, Voice, name_servent};
 
 /// How long other visitors may have their turn before us: a class that types one link.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -68,6 +68,9 @@ pub(super) fn split_each(urls: &[String]) -> Result<(Vec<String>, Vec<MeetLink>)
             Some(n) => meetings[n],
             None => {
                 let (secret, _) = split(&link.code)?;
+                let host = url[SCHEME.len()..].split('/').next().unwrap_or_default();
+                let shown = format!("{SCHEME}{host}");
+                name_servent(route_address(secret.meeting), &shown, &link.place);
                 links.push(link);
                 meetings.push(secret.meeting);
                 secret.meeting
