@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::message::TransferMessage;
 use super::offer::{ENTRIES, NAMES, OfferEntry};
 use super::receive_error::ReceiveError;
-use super::secret::{GuessesExhausted, Meeting, SecretDoor};
+use super::secret::{CountedGuess, GuessesExhausted, Meeting, SecretDoor};
 use super::talk::Talk;
 use crate::unicast::Lost;
 
@@ -21,8 +21,11 @@ pub(super) async fn next(talk: &Talk) -> Result<TransferMessage, ReceiveError> {
     }
 }
 
-/// Admits a sender or refuses it.
-pub(super) async fn meet(talk: &Talk, door: &SecretDoor) -> Result<(), ReceiveError> {
+/// Admits a sender or refuses it; returns the guess that its code is for now.
+pub(super) async fn meet(
+    talk: &Talk,
+    door: &SecretDoor,
+) -> Result<Option<CountedGuess>, ReceiveError> {
     // One who looks for our best address knocks first.
     let meeting = loop {
         match next(talk).await? {
@@ -35,24 +38,24 @@ pub(super) async fn meet(talk: &Talk, door: &SecretDoor) -> Result<(), ReceiveEr
 }
 
 /// Answers the other side's half of the key exchange; `sends`: we are the sender.
-/// Whether its code is right shows in its next message.
+/// Whether its code is right shows in its next message: until then it is a guess.
 pub(super) async fn admit(
     talk: &Talk,
     door: &SecretDoor,
     meeting: &[u8],
     sends: bool,
-) -> Result<(), ReceiveError> {
+) -> Result<Option<CountedGuess>, ReceiveError> {
     match door.code() {
         Some(code) if !meeting.is_empty() => {
             let counted = door.count_guess(talk.connection.peer().ip());
-            counted.map_err(|GuessesExhausted| ReceiveError::Guesses)?;
+            let guess = counted.map_err(|GuessesExhausted| ReceiveError::Guesses)?;
             let (ours, told) = Meeting::new(code, sends);
             let keys = ours.finish(meeting).ok_or(ReceiveError::Foreign)?;
             talk.put(&TransferMessage::Meeting { told }).await?;
             talk.seal(keys).await;
-            Ok(())
+            Ok(Some(guess))
         }
-        None if meeting.is_empty() => Ok(()),
+        None if meeting.is_empty() => Ok(None),
         _ => Err(ReceiveError::OneCode),
     }
 }
@@ -60,14 +63,14 @@ pub(super) async fn admit(
 /// Receives a sender's offer.
 pub(super) async fn offered(
     talk: &Talk,
-    mut door: Option<&SecretDoor>,
+    mut guess: Option<(&SecretDoor, CountedGuess)>,
 ) -> Result<Vec<OfferEntry>, ReceiveError> {
     let (mut all, mut names) = (Vec::new(), 0);
     loop {
         let message = next(talk).await?;
         // The first message that could be read: the other side knows the code.
-        if let Some(door) = door.take() {
-            door.opened(talk.connection.peer().ip());
+        if let Some((door, guess)) = guess.take() {
+            door.opened(guess);
         }
         match message {
             TransferMessage::Offer(entries) => {

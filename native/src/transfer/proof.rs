@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use blake3::Hasher;
 
-use super::secret::SecretDoor;
+use super::secret::{CountedGuess, GuessesExhausted, SecretDoor};
 use crate::dice;
 
 /// What the proofs of one transfer are keyed with.
@@ -43,23 +43,28 @@ impl ProofCheck {
         Ok(Self { key: ProofKey::draw()?, door: Arc::clone(door), sender })
     }
 
-    /// Counts a guess; false once there were too many: then nothing is compared
-    /// any more, and what is sent arrives whole under a free name.
-    pub(super) fn count_guess(&self) -> bool {
-        !self.is_stranger() || self.door.count_guess(self.sender).is_ok()
+    /// Counts a guess of a stranger.
+    ///
+    /// # Errors
+    /// There were too many: then nothing is compared any more, and what is sent arrives
+    /// whole under a free name.
+    pub(super) fn count_guess(&self) -> Result<Option<CountedGuess>, GuessesExhausted> {
+        let is_stranger = self.door.code().is_none();
+        is_stranger.then(|| self.door.count_guess(self.sender)).transpose()
     }
 
     /// Compares a proof that was counted. A right one was no guess.
-    pub(super) fn accept(&self, hash: &Hasher, proof: [u8; 32]) -> bool {
+    pub(super) fn accept(
+        &self,
+        hash: &Hasher,
+        proof: [u8; 32],
+        guess: Option<CountedGuess>,
+    ) -> bool {
         // A comparison of `blake3::Hash` takes the same time for any two.
         let right = blake3::Hash::from(self.key.prove(hash)) == blake3::Hash::from(proof);
-        if right && self.is_stranger() {
-            self.door.opened(self.sender);
+        if let Some(guess) = guess.filter(|_| right) {
+            self.door.opened(guess);
         }
         right
-    }
-
-    fn is_stranger(&self) -> bool {
-        self.door.code().is_none()
     }
 }

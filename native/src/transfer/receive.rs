@@ -15,7 +15,7 @@ use super::offer::{ENTRIES, Lacking, NAMES, OfferEntry, said};
 use super::proof::{ProofCheck, ProofKey};
 use super::receive_error::{ReceiveError, is_full};
 use super::refusal::{fail, last};
-use super::secret::SecretDoor;
+use super::secret::{GuessesExhausted, SecretDoor};
 use super::shelf::Shelf;
 use super::small::{SMALL, SmallFile, SmallGroup};
 use super::talk::{Talk, telling};
@@ -61,10 +61,7 @@ impl OfferedTransfer {
     ) -> Result<Self, ReceiveError> {
         let talk = Talk::over(connection);
         let met = match meet(&talk, door).await {
-            Ok(()) => {
-                let counts = Some(&**door).filter(|door| door.code().is_some());
-                offered(&talk, counts).await
-            }
+            Ok(guess) => offered(&talk, guess.map(|guess| (&**door, guess))).await,
             Err(why) => Err(why),
         };
         let proofs = ProofCheck::new(door, talk.connection.peer().ip());
@@ -367,11 +364,12 @@ impl OfferedTransfer {
             self.candidates[at] = Some(grown);
             return Ok(());
         }
-        let digest = match self.proofs.count_guess() {
-            true => self.digest(&found, length).await.map_err(ReceiveError::Write)?,
-            false => None,
+        let (digest, guess) = match self.proofs.count_guess() {
+            Ok(guess) => (self.digest(&found, length).await.map_err(ReceiveError::Write)?, guess),
+            Err(GuessesExhausted) => (None, None),
         };
-        let Some(begun) = digest.filter(|begun| self.proofs.accept(&begun.hash, sum)) else {
+        let accepts = |begun: &Begun| self.proofs.accept(&begun.hash, sum, guess);
+        let Some(begun) = digest.filter(accepts) else {
             let next = inbox.with(move |inbox| inbox.look(&of, found.n)).await?;
             self.has(at, &next).await?;
             if next.there == ExistingFile::Nothing {

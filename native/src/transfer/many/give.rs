@@ -210,11 +210,13 @@ impl Giver {
                 _ => return Err(ManyError::Foreign),
             }
         };
-        admit(talk, &self.door, &meeting, true).await?;
+        let guess = admit(talk, &self.door, &meeting, true).await?;
         let TransferMessage::Myself { number } = next(talk).await? else {
             return Err(ManyError::Foreign);
         };
-        self.door.opened(talk.connection.peer().ip());
+        if let Some(guess) = guess {
+            self.door.opened(guess);
+        }
         let mut seats = self.seats();
         if !seats.contains_key(&number) && seats.len() >= self.receivers as usize {
             return Err(ManyError::Enough(self.receivers));

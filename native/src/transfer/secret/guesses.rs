@@ -28,6 +28,11 @@ pub struct SecretDoor {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::transfer) struct GuessesExhausted;
 
+/// A guess that counts as wrong until it turns out to be right, and against which owner of
+/// addresses: the peer may be elsewhere by then.
+#[derive(Debug)]
+pub(in crate::transfer) struct CountedGuess(IpAddr);
+
 impl SecretDoor {
     /// Admits peers that know the code.
     #[must_use]
@@ -46,13 +51,18 @@ impl SecretDoor {
     }
 
     /// Counts a guess before it is checked.
-    pub(in crate::transfer) fn count_guess(&self, ip: IpAddr) -> Result<(), GuessesExhausted> {
-        self.guesses().take(self.clock.now(), owner(ip))
+    pub(in crate::transfer) fn count_guess(
+        &self,
+        ip: IpAddr,
+    ) -> Result<CountedGuess, GuessesExhausted> {
+        let owner = owner(ip);
+        self.guesses().take(self.clock.now(), owner)?;
+        Ok(CountedGuess(owner))
     }
 
     /// The guess was right, and no longer counts.
-    pub(in crate::transfer) fn opened(&self, ip: IpAddr) {
-        self.guesses().give_back(owner(ip));
+    pub(in crate::transfer) fn opened(&self, CountedGuess(owner): CountedGuess) {
+        self.guesses().give_back(owner);
     }
 
     fn guesses(&self) -> std::sync::MutexGuard<'_, Guesses> {
@@ -148,5 +158,14 @@ mod tests {
         assert_eq!(tried, 30);
         assert!(guesses.take(Instant::from_secs(11), ip(201)).is_ok());
         assert!(guesses.take(Instant::from_secs(11), ip(202)).is_err());
+    }
+
+    #[test]
+    fn a_right_guess_is_given_back_where_it_was_counted() {
+        let door = SecretDoor::open();
+        for _ in 0..100 {
+            let guess = door.count_guess(ip(1)).expect("all before were right");
+            door.opened(guess);
+        }
     }
 }

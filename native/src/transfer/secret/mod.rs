@@ -6,6 +6,6 @@ mod guesses;
 mod seal;
 
 pub use self::code::{CodeError, TransferCode};
-pub(super) use self::guesses::GuessesExhausted;
 pub use self::guesses::SecretDoor;
+pub(super) use self::guesses::{CountedGuess, GuessesExhausted};
 pub(super) use self::seal::{Half, Meeting, TAG};

@@ -146,13 +146,13 @@ impl CarriedStreams {
             let TransferMessage::Visit { meeting } = talk.next().await? else {
                 return Err(ReceiveError::Foreign);
             };
-            // It may be reached directly before it has shown that it knows the code.
-            let from = talk.connection.peer().ip();
-            admit(&talk, door, &meeting, false).await?;
+            let guess = admit(&talk, door, &meeting, false).await?;
             let TransferMessage::Alive = talk.next().await? else {
                 return Err(ReceiveError::Foreign);
             };
-            door.opened(from);
+            if let Some(guess) = guess {
+                door.opened(guess);
+            }
             Ok(talk.put(&TransferMessage::Go).await?)
         };
         let met = timeout(SILENCE, met).await.unwrap_or(Err(ReceiveError::Gone(Lost::Idle)));
