@@ -21,14 +21,14 @@ const DIRECT: usize = 7;
 const MESSAGE: u64 = 1_000;
 
 /// A relay that passes on what a side sends at its rate, as long as it is used.
-struct Relay {
+struct SlowRelay {
     used: Rc<Cell<bool>>,
     now: Rc<Cell<Instant>>,
     /// When all that waits is passed on.
     free_at: Instant,
 }
 
-impl Relay {
+impl SlowRelay {
     fn pass(&mut self, packet: &Packet) -> Fate {
         if !self.used.get() || !has_data(packet) {
             return Fate::Pass;
@@ -44,20 +44,20 @@ impl Relay {
 }
 
 /// A sender whose messages reach the receiver through a relay, until they do directly.
-struct Transfer {
+struct RoutedTransfer {
     world: World,
     used: Rc<Cell<bool>>,
     now: Rc<Cell<Instant>>,
     left: u64,
 }
 
-impl Transfer {
+impl RoutedTransfer {
     fn new(congestion: Congestion, messages: u64) -> Self {
         let config =
             Config { congestion, mtu: 1_200, trace_messages: false, ..config(Profile::Adaptive) };
         let mut world = World::new(config, 2, 1);
         let (used, now) = (Rc::new(Cell::new(true)), Rc::new(Cell::new(world.now)));
-        let mut relay = Relay { used: used.clone(), now: now.clone(), free_at: world.now };
+        let mut relay = SlowRelay { used: used.clone(), now: now.clone(), free_at: world.now };
         world.hook(move |_, packet| relay.pass(packet));
         Self { world, used, now, left: messages }
     }
@@ -95,7 +95,7 @@ fn pa_13_what_leaves_a_slow_relay_has_the_rate_of_the_direct_path_at_once() {
     const MESSAGES: u64 = 20_000;
     for congestion in [Congestion::Bbr, Congestion::Cubic] {
         for relayed in [60, 500, 3_000] {
-            let mut transfer = Transfer::new(congestion, MESSAGES);
+            let mut transfer = RoutedTransfer::new(congestion, MESSAGES);
             transfer.fill();
             transfer.run(Duration::from_millis(relayed), MESSAGES as usize);
             let before = transfer.world.nodes[0].endpoint.counters().resent;
@@ -150,7 +150,7 @@ impl BurstyRelay {
 fn pa_13_a_burst_that_a_relay_lets_pass_is_not_taken_for_its_rate() {
     const MESSAGES: u64 = 6_000;
     for (burst, delay) in [(16_384, 20), (16_384, 80), (16_384, 300), (32_768, 80), (32_768, 300)] {
-        let mut transfer = Transfer::new(Congestion::Bbr, MESSAGES);
+        let mut transfer = RoutedTransfer::new(Congestion::Bbr, MESSAGES);
         transfer.world.link.delay = Duration::from_micros(delay);
         let (clock, begun) = (Rc::clone(&transfer.now), transfer.world.now);
         let saves = Duration::from_micros(burst * 1_000_000 / RATE);

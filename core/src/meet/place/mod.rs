@@ -364,10 +364,7 @@ impl MeetPlace {
 
     /// Answers a registration; when the other side is there too, it is told.
     fn introduce(&mut self, now: Instant, id: MeetingId, side: MeetSide, fx: &mut PlaceEffects) {
-        let nonce =
-            self.meetings.get(&id).and_then(|meeting| meeting.seat(side)).map(|it| it.nonce);
-        let theirs = self.meetings.get(&id).and_then(|meeting| meeting.seat(side.other()));
-        if theirs.is_some_and(|theirs| theirs.is_spent(nonce.unwrap_or(0))) {
+        if self.meetings.get(&id).is_some_and(|meeting| meeting.is_spent(side.other())) {
             self.vacate(id, side.other(), false, fx);
         }
         let Some(meeting) = self.meetings.get_mut(&id) else { return };

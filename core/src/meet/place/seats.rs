@@ -81,18 +81,22 @@ impl MeetingSeat {
     /// number, which any reader of its line knows, moves the seat to another network only
     /// when it has not been renewed in time.
     pub(super) fn is_elsewhere(&self, now: Instant, from: SocketAddr, config: &Config) -> bool {
-        let waits = self.introduced_to == 0;
-        waits && !self.is_of(from) && now < self.renewed + config.keep_seat + LATE
+        self.introduced_to == 0 && !self.is_of(from) && self.is_renewed(now, config)
     }
 
     /// True while a visitor keeps it that is to meet one other: another behind the same
     /// router waits for its turn.
     pub(super) fn is_kept(&self, now: Instant, config: &Config) -> bool {
-        self.once && now < self.renewed + config.keep_seat + LATE
+        self.once && self.is_renewed(now, config)
+    }
+
+    /// True when its visitor has renewed it in time.
+    fn is_renewed(&self, now: Instant, config: &Config) -> bool {
+        now < self.renewed + config.keep_seat + LATE
     }
 
     /// True when it was introduced to another than this one, and wants no more.
-    pub(super) fn is_spent(&self, other: u64) -> bool {
+    fn is_spent(&self, other: u64) -> bool {
         self.once && self.introduced_to != 0 && self.introduced_to != other
     }
 
@@ -154,6 +158,12 @@ impl Meeting {
     /// True when one side waits for the other.
     pub(super) fn waits(&self) -> bool {
         self.seats.iter().flatten().count() == 1
+    }
+
+    /// True when that side was introduced to another than the one opposite, and wants no more.
+    pub(super) fn is_spent(&self, side: MeetSide) -> bool {
+        let other = self.seat(side.other()).map_or(0, |seat| seat.nonce);
+        self.seat(side).is_some_and(|seat| seat.is_spent(other))
     }
 
     /// True when two have met, one of which was to meet one other only, and each was told.
