@@ -31,6 +31,8 @@ export class LadderPane extends HTMLElement {
   #now = -1;
   /** So high was the picture when the present was last looked for. */
   #height = 0;
+  /** Where the picture stood before what opened beside it moved it. @type {{ height: number, top: number } | null} */
+  #before = null;
   #listing = 0;
 
   /** The runs that are shown. @returns {LadderLane[]} */
@@ -138,16 +140,32 @@ export class LadderPane extends HTMLElement {
     const session = /** @type {Session} */ (this.session);
     const now = session.run?.now ?? 0;
     const { scrollTop, clientHeight } = this.scroller;
-    // What opens beside the picture leaves it less room.
-    if (now === this.#now && (clientHeight === this.#height || !this.#follow)) return;
+    if (now === this.#now) {
+      if (clientHeight !== this.#height && this.#follow) this.#roomChanged(now);
+      this.#height = clientHeight;
+      return;
+    }
     const first = this.#now < 0;
-    [this.#now, this.#height] = [now, clientHeight];
+    [this.#now, this.#height, this.#before] = [now, clientHeight, null];
     const y = this.axis.of(now);
     if (session.clock.playing) {
       if (this.#follow) this.scroller.scrollTop = stillness() ? Math.floor(y / clientHeight + 0.15) * clientHeight - clientHeight * 0.15 : y - clientHeight * PRESENT;
     } else if (y < scrollTop + clientHeight * 0.12 || y > scrollTop + clientHeight * 0.9) {
       this.#follow = true;
       this.scroller.scrollTo({ top: y - clientHeight / 2, behavior: first || stillness() ? 'instant' : 'smooth' });
+    }
+  }
+
+  /** What opens beside the picture leaves it less room, and gives it back when it closes. @param {number} now */
+  #roomChanged(now) {
+    const { scrollTop, clientHeight } = this.scroller;
+    const y = this.axis.of(now);
+    if (this.#before && clientHeight >= this.#before.height) {
+      this.scroller.scrollTop = this.#before.top;
+      this.#before = null;
+    } else if (y < scrollTop + clientHeight * 0.12 || y > scrollTop + clientHeight * 0.9) {
+      this.#before ??= { height: this.#height, top: scrollTop };
+      this.scroller.scrollTop = y - clientHeight / 2;
     }
   }
 
