@@ -1,16 +1,18 @@
 //! A servent behind a router, and many who type its link at once or shortly after one another.
 
+use std::time::Duration;
+
 use crate::meeting::{VIA, network};
 use crate::meeting_again::millis;
 use crate::namespaces::Network;
-use crate::program::{Running, noise};
+use crate::program::{Running, noise, pause};
 
 const SIZE: usize = 300_000;
 
 /// A place, and a servent that is met there: its link, and the bytes of its file.
 struct SharedLink<'a> {
     network: &'a Network,
-    _place: Running,
+    place: Option<Running>,
     sharing: Running,
     link: String,
     bytes: Vec<u8>,
@@ -18,13 +20,15 @@ struct SharedLink<'a> {
 
 impl<'a> SharedLink<'a> {
     fn new(network: &'a Network, relay: &[&str]) -> Self {
+        Self::with(network, relay, SIZE)
+    }
+
+    fn with(network: &'a Network, relay: &[&str], size: usize) -> Self {
         let home = network.place.path("home");
-        let (folder, bytes) = (home.join("songs"), noise(SIZE));
+        let (folder, bytes) = (home.join("songs"), noise(size));
         std::fs::create_dir_all(&folder).unwrap();
         std::fs::write(folder.join("song.ogg"), &bytes).unwrap();
-        let meet = [&["meet", "--listen", VIA, "--json"], relay].concat();
-        let mut place = Running::start(network.servent(0, &meet));
-        place.event("listening");
+        let place = Some(place(network, relay));
         let (folder, state) = (folder.display().to_string(), home.join("sharing"));
         let state = state.display().to_string();
         let share = ["share", &folder, "--meet", VIA, "--state", &state, "--json"];
@@ -33,7 +37,7 @@ impl<'a> SharedLink<'a> {
         let mut sharing = Running::start(command);
         let link = sharing.event("meeting")["link"].as_str().unwrap().to_owned();
         sharing.event("at_place");
-        Self { network, _place: place, sharing, link, bytes }
+        Self { network, place, sharing, link, bytes }
     }
 
     fn file(&self, n: usize) -> std::path::PathBuf {
@@ -41,10 +45,14 @@ impl<'a> SharedLink<'a> {
     }
 
     fn get(&self, machine: usize, n: usize) -> Running {
+        self.get_with(machine, n, &[])
+    }
+
+    fn get_with(&self, machine: usize, n: usize, more: &[&str]) -> Running {
         let (file, state) = (self.file(n).display().to_string(), format!("state{n}"));
         let what = format!("{}songs/song.ogg", self.link);
         let get = ["get", &what, "-o", &file, "--state", &state, "--json"];
-        Running::start(self.network.servent(machine, &get))
+        Running::start(self.network.servent(machine, &[&get[..], more].concat()))
     }
 
     fn has_come(&self, n: usize) {
@@ -55,6 +63,13 @@ impl<'a> SharedLink<'a> {
         self.sharing.signal("INT");
         assert_eq!(self.sharing.ended().code(), Some(0));
     }
+}
+
+fn place(network: &Network, relay: &[&str]) -> Running {
+    let meet = [&["meet", "--listen", VIA, "--json"], relay].concat();
+    let mut place = Running::start(network.servent(0, &meet));
+    place.event("listening");
+    place
 }
 
 /// Eight visitors of one link, behind one router but for two of them.
@@ -114,5 +129,25 @@ fn pa_16_what_is_said_of_a_servent_names_its_link_or_its_place() {
             );
         }
     }
+    shared.ends();
+}
+
+/// A place that was started again relays nothing of what it relayed before.
+#[test]
+fn pa_16_a_download_goes_on_when_its_place_is_started_again() {
+    let Some(network) = network(["symmetric", "symmetric"]) else { return };
+    let relay = ["--relay", "20M"];
+    let mut shared = SharedLink::with(&network, &relay, 6_000_000);
+    let mut getting = shared.get_with(2, 0, &["--limit-rate", "500k"]);
+    getting.event("path");
+    pause(Duration::from_secs(1));
+    shared.place.take().unwrap().kill();
+    let (_, took) = millis(|| getting.event("silent"));
+    assert!(took < 10_000, "it says that there is no word after {took} ms");
+    shared.place = Some(place(&network, &relay));
+    let (code, took) = millis(|| getting.end().code());
+    assert_eq!(code, Some(0));
+    assert!(took < 16_000, "7 s are missing, and it has them after {took} ms");
+    shared.has_come(0);
     shared.ends();
 }

@@ -2,32 +2,22 @@
 //! is found through the meeting place at that host, and for the downloads it has an
 //! address of its own ([`servent::route_address`]).
 
-use std::io;
+mod route;
+
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
-use futures::FutureExt as _;
-use futures::future::BoxFuture;
-use servent::transfer::{CarriedStreams, StreamError, TransferCode};
-use servent::unicast::{Endpoint, EndpointOptions};
-use servent::{Proxies, SourceRoute, route_address};
-use tokio::net::TcpStream;
-use tokio::sync::{Mutex, Notify};
-use tokio::task::AbortHandle;
+use servent::transfer::TransferCode;
+use servent::{Proxies, route_address};
 
+use self::route::MeetRoute;
 use crate::cli::carry::code;
 use crate::cli::finding::anywhere::SCHEME;
-use crate::cli::finding::via::{FoundPeer, ViaPlace, bind_any, check_place, leave, split};
-use crate::exit::{Exit, Failure};
-use crate::progress::{Reporter, Voice, name_servent};
+use crate::cli::finding::via::{check_place, split};
+use crate::exit::Failure;
+use crate::progress::{Voice, name_servent};
 
-/// How long other visitors may have their turn before us: a class that types one link.
-const PATIENCE: Duration = Duration::from_secs(300);
 /// The most servents that are met because they were found.
 const FOUND: usize = 8;
-/// How long it may take to hear that we leave.
-const GOODBYE: Duration = Duration::from_secs(2);
 
 /// Where links of a command lead.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -99,24 +89,6 @@ fn parse(rest: &str) -> Result<(MeetLink, &str), Failure> {
     Ok((MeetLink { place: place.to_owned(), code }, if path.is_empty() { "/" } else { path }))
 }
 
-/// The way to the servent behind the links.
-pub(super) struct MeetRoute {
-    place: ViaPlace,
-    code: TransferCode,
-    reporter: Reporter,
-    reached: Mutex<Option<ReachedServent>>,
-    /// It is not needed any more.
-    over: AtomicBool,
-    leaves: Notify,
-}
-
-/// It has met us.
-struct ReachedServent {
-    streams: Arc<CarriedStreams>,
-    endpoint: Endpoint,
-    running: AbortHandle,
-}
-
 /// The ways to all servents that are met.
 pub(super) struct MeetRoutes(Vec<Arc<MeetRoute>>);
 
@@ -133,7 +105,7 @@ impl MeetRoutes {
             found.into_iter().filter(|link| named.as_ref() != Some(link)).collect();
         if let Some(link) = named {
             let route = MeetRoute::new(link, proxies, voice).await?;
-            *route.reached.lock().await = Some(route.reach().await?);
+            route.open_now().await?;
             routes.push(route);
         }
         for link in found.into_iter().take(FOUND) {
@@ -148,123 +120,6 @@ impl MeetRoutes {
     pub(super) async fn leave(self) {
         futures::future::join_all(self.0.iter().map(|route| route.leave())).await;
     }
-}
-
-impl MeetRoute {
-    /// The way that leads there, which downloads know from then on.
-    async fn new(link: MeetLink, proxies: &Proxies, voice: Voice) -> Result<Arc<Self>, Failure> {
-        let (meeting, code) = split(&link.code)?;
-        let place = ViaPlace::find(&link.place, meeting).await?.in_turn();
-        let (reporter, reached) = (Reporter::new(voice, false), Mutex::default());
-        let (over, leaves) = (AtomicBool::new(false), Notify::new());
-        let route = Arc::new(Self { place, code, reporter, reached, over, leaves });
-        proxies.learn_route(route_address(meeting.meeting), Arc::clone(&route) as _);
-        Ok(route)
-    }
-
-    /// Finds the servent while downloads begin at other sources.
-    async fn begin(self: Arc<Self>, voice: Voice) {
-        let mut reached = self.reached.lock().await;
-        match self.reach().await {
-            Ok(servent) => *reached = Some(servent),
-            Err(_) if self.over.load(Ordering::Relaxed) => {}
-            Err(failure) => {
-                let fact = serde_json::json!({ "event": "unmet", "why": failure.what });
-                voice.note(&fact, &failure.to_string());
-            }
-        }
-    }
-
-    async fn reach(&self) -> Result<ReachedServent, Failure> {
-        let endpoint = bind_any(None, EndpointOptions::default()).await?;
-        let called = tokio::select! {
-            called = self.call(&endpoint) => called,
-            () = self.leaves.notified() => Err(Failure::new(Exit::Network, "not needed any more")),
-        };
-        match called {
-            Ok((streams, running)) => Ok(ReachedServent { streams, endpoint, running }),
-            Err(failure) => {
-                leave(endpoint, GOODBYE).await;
-                Err(failure)
-            }
-        }
-    }
-
-    async fn call(
-        &self,
-        endpoint: &Endpoint,
-    ) -> Result<(Arc<CarriedStreams>, AbortHandle), Failure> {
-        let found = self.place.call(endpoint, Some(PATIENCE), &self.reporter).await?;
-        let FoundPeer { peer, mut news, .. } = found;
-        let connection =
-            endpoint.connect(peer).map_err(|why| Failure::new(Exit::Network, why.to_string()))?;
-        let streams = CarriedStreams::call(connection, &self.code)
-            .await
-            .map_err(|why| refused(why, self.place.name()))?;
-        let (carried, reporter) = (Arc::clone(&streams), self.reporter);
-        let place = self.place.clone();
-        let running = tokio::spawn(async move {
-            let follow = async {
-                place.tell_moves(&mut news, &reporter).await;
-                std::future::pending::<()>().await;
-            };
-            tokio::select! {
-                why = carried.run(None) => tracing::debug!(%why, "the servent is gone"),
-                () = follow => {}
-            }
-        });
-        Ok((streams, running.abort_handle()))
-    }
-
-    /// One more connection; the servent is found again if it was lost.
-    async fn connect(&self) -> io::Result<TcpStream> {
-        let mut reached = self.reached.lock().await;
-        let over = reached.take_if(|it| it.streams.is_over());
-        if let Some(gone) = over {
-            let _ = gone.endpoint.shutdown_within(GOODBYE).await; // It is gone.
-        }
-        let servent = match &mut *reached {
-            Some(servent) => servent,
-            none => {
-                let found = self.reach().await;
-                none.insert(found.map_err(|failure| io::Error::other(failure.to_string()))?)
-            }
-        };
-        let streams = Arc::clone(&servent.streams);
-        drop(reached);
-        streams.open().await
-    }
-
-    /// Says goodbye.
-    async fn leave(&self) {
-        self.over.store(true, Ordering::Relaxed);
-        self.leaves.notify_one();
-        let Some(servent) = self.reached.lock().await.take() else { return };
-        servent.running.abort();
-        servent.streams.leave().await;
-        leave(servent.endpoint, GOODBYE).await;
-    }
-}
-
-impl SourceRoute for MeetRoute {
-    fn open(&self) -> BoxFuture<'_, io::Result<TcpStream>> {
-        self.connect().boxed()
-    }
-}
-
-/// Why a servent that was found serves us nothing.
-fn refused(why: StreamError, place: &str) -> Failure {
-    let (exit, next) = match why {
-        StreamError::WrongCode => {
-            (Exit::Refused, "check the link: `servent share --meet` prints it whenever it starts")
-        }
-        StreamError::Foreign => (Exit::Network, "use the same version of servent on both sides"),
-        StreamError::Gone(_) | StreamError::Refused(_) => {
-            (Exit::Network, "look whether it runs there; the same command tries again")
-        }
-        _ => (Exit::Network, "the same command tries again"),
-    };
-    Failure::new(exit, format!("the servent behind {place}: {why}")).next(next)
 }
 
 #[cfg(test)]

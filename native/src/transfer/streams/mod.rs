@@ -30,7 +30,7 @@ use super::receive_error::ReceiveError;
 use super::refusal::fail;
 use super::secret::{Meeting, SecretDoor, TransferCode};
 use super::talk::{Silence, Talk};
-use crate::unicast::{Connection, Lost};
+use crate::unicast::{Connection, Lost, PeerSilence, PeerWhereabouts};
 
 /// Streams that a caller may have open at once.
 const STREAMS: usize = 32;
@@ -211,6 +211,18 @@ impl CarriedStreams {
     #[must_use]
     pub fn peer(&self) -> SocketAddr {
         self.talk.connection.peer()
+    }
+
+    /// Where its datagrams go, also while the path changes.
+    #[must_use]
+    pub fn whereabouts(&self) -> PeerWhereabouts {
+        self.talk.connection.whereabouts()
+    }
+
+    /// For how long it has not been heard.
+    #[must_use]
+    pub fn silence(&self) -> PeerSilence {
+        self.talk.connection.silence()
     }
 
     /// Tells the other side that it is over, instead of [`CarriedStreams::run`].
