@@ -30,7 +30,7 @@ pub use self::net::udp::any_address;
 pub use self::net::{Credentials, Identity, IdentityError, Origins, Rate, RelayLimits, Relayed};
 pub use self::net::{Descriptors, LAB_CONNECTIONS, LAB_WAITING, raise_descriptors};
 pub use self::net::{Distrust, DistrustKind};
-pub use self::net::{Proxies, ProxyError, SourceRoute, route_address};
+pub use self::net::{Proxies, ProxyError, SourceRoute, is_route, route_address};
 pub use self::net::{connect_first, first_to_answer, resolve_host, without_brackets};
 pub use self::pins::{CertificatePin, PinError};
 pub use self::seldom::Seldom;

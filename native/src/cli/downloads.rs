@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
-use servent::Proxies;
+use servent::{Proxies, is_route};
 use servent_core::id::Sha1;
 use servent_core::node::{DownloadSource, Get};
 use servent_core::text::Shown;
@@ -346,7 +346,9 @@ fn speed(before: &Value, now: &Value) -> String {
 /// What a source does, and what is wrong with it.
 fn source(it: &Value) -> String {
     let text = |key: &str| it[key].as_str().unwrap_or_default();
-    let mut line = format!("      {} {}", text("at"), text("state"));
+    let behind = text("at").parse().is_ok_and(is_route);
+    let at = if behind { "the servent of a meeting" } else { text("at") };
+    let mut line = format!("      {at} {}", text("state"));
     if let Some(position) = it["position"].as_u64() {
         line.push_str(&format!(", position {position}"));
         if let Some(length) = it["length"].as_u64() {
@@ -421,11 +423,13 @@ mod tests {
         let waits = serde_json::json!([
             { "at": "10.0.0.1:80", "state": "queued", "position": 2, "length": 7, "eta": 65 },
             { "at": "10.0.0.2:80", "state": "lost",
-              "trouble": "has no such file (HTTP status 404)" }]);
+              "trouble": "has no such file (HTTP status 404)" },
+            { "at": "[fd73:6577:707:707::7]:6346", "state": "lost" }]);
         let text = table(&one(0, waits.clone()), &one(0, waits));
         let first = "10.0.0.1:80 queued, position 2 of 7, a slot in about 1 min 05 s\n";
         let second = "10.0.0.2:80 lost: it has no such file (HTTP status 404)\n";
-        assert!(text.ends_with(&format!("      {first}      {second}")), "{text}");
+        let third = "the servent of a meeting lost\n"; // Its address says nothing.
+        assert!(text.ends_with(&format!("      {first}      {second}      {third}")), "{text}");
     }
 
     #[test]

@@ -47,7 +47,7 @@ pub use self::pace::Rate;
 pub(crate) use self::pace::{Pace, Paces};
 pub(crate) use self::pages::Pages;
 pub(crate) use self::receive::BodyLength;
-pub use self::route::{SourceRoute, route_address};
+pub use self::route::{SourceRoute, is_route, route_address};
 pub(crate) use self::trust::Trust;
 pub use self::websocket::{Origins, RelayLimits, Relayed};
 

@@ -41,6 +41,13 @@ pub fn route_address(meeting: MeetingId) -> SocketAddr {
     SocketAddr::new(Ipv6Addr::from_bits(PREFIX << 96 | name).into(), PORT)
 }
 
+/// True for the address of a servent that a route leads to.
+#[must_use]
+pub fn is_route(at: SocketAddr) -> bool {
+    let SocketAddr::V6(at) = at else { return false };
+    at.ip().to_bits() >> 96 == PREFIX && at.port() == PORT
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -50,5 +57,6 @@ mod tests {
         let [one, other] = [[7; 16], [8; 16]].map(|name| route_address(MeetingId(name)));
         assert_ne!(one, other);
         assert!(one.to_string().starts_with("[fd73:6577:707:"), "{one}");
+        assert!(is_route(one) && !is_route("[fd00::1]:6346".parse().unwrap()));
     }
 }
