@@ -49,6 +49,10 @@ pub use crate::files::FileAttributes;
 /// Progress of the entries of a transfer, on both sides.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TransferProgress {
+    /// The receiver has the offer, and says nothing to it: its user may be asked.
+    Offered,
+    /// The receiver takes what is offered.
+    Accepted,
     /// A file has begun.
     Begun {
         /// The entry.

@@ -1,5 +1,7 @@
 //! The sending side of a transfer.
 
+mod agree;
+
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Seek as _};
@@ -16,10 +18,9 @@ use super::ahead::{Ahead, Next};
 use super::grouped::{GroupedFiles, ReadFile};
 use super::message::{TransferMessage, number};
 use super::offer::{LackKind, Lacking, Offer, OfferEntry, Source, said};
-use super::proof::ProofKey;
 use super::secret::{Meeting, TransferCode};
 use super::talk::{Silence, TELL_EVERY, Talk};
-use super::target::{blocking, digest_of};
+use super::target::blocking;
 use super::{Carried, TransferProgress};
 use crate::net::Rate;
 use crate::unicast::{Connection, Lost, PeerSilence, PeerWhereabouts, SendProgress};
@@ -221,80 +222,6 @@ impl Sending<'_> {
     async fn offer(&self) -> Result<(), SendFailure> {
         let said = self.talk.offer(self.offer.entries()).await;
         said.map_err(|silence| failure(self.talk, silence))
-    }
-
-    /// Waits until the offer is accepted, and proves what the receiver may
-    /// have.
-    async fn agree(&mut self, told: &mut impl FnMut(TransferProgress)) -> Result<(), SendFailure> {
-        // Proofs the receiver has not answered.
-        let mut proofs = BTreeMap::new();
-        while !self.begun || !proofs.is_empty() {
-            match self.next().await? {
-                TransferMessage::Alive => {}
-                TransferMessage::Go => self.begun = true,
-                TransferMessage::Has { entry, length, key } => {
-                    let hash = match self.prove(entry as usize, length).await? {
-                        Ok(hash) => hash,
-                        Err(why) => {
-                            self.lacks(entry as usize, Some(why), told).await?;
-                            self.there.insert(entry as usize, Start::Lacks);
-                            continue;
-                        }
-                    };
-                    let sum = ProofKey(key).prove(&hash);
-                    self.put(&TransferMessage::Proof { entry, length, sum }).await?;
-                    proofs.insert(entry, (length, hash));
-                }
-                TransferMessage::From { entry, from } => {
-                    let start = match (proofs.remove(&entry), from) {
-                        (Some(_), 0) => Start::From(0, Box::default()),
-                        (Some((length, hash)), from) if from == length => {
-                            self.before.fetch_add(from, Ordering::Relaxed);
-                            Start::From(from, Box::new(hash))
-                        }
-                        _ => return Err(SendFailure::Foreign),
-                    };
-                    self.there.insert(entry as usize, start);
-                }
-                TransferMessage::There { entry } => {
-                    let (length, hash) = proofs.remove(&entry).ok_or(SendFailure::Foreign)?;
-                    let (entry, sum) = (entry as usize, hash.finalize().into());
-                    self.there.insert(entry, Start::Whole);
-                    self.before.fetch_add(length, Ordering::Relaxed);
-                    told(TransferProgress::There(Carried {
-                        entry,
-                        length,
-                        carried: 0,
-                        sum,
-                        file: None,
-                    }));
-                }
-                TransferMessage::Blocked { entry, why } => {
-                    told(TransferProgress::Lacks(self.blocked(entry as usize, why)?));
-                }
-                other => return Err(self.early(other)),
-            }
-        }
-        Ok(())
-    }
-
-    /// The receiver cannot give an entry its name.
-    fn blocked(&mut self, entry: usize, why: String) -> Result<Lacking, SendFailure> {
-        let of = self.offer.entries().get(entry).ok_or(SendFailure::Foreign)?;
-        match self.there.insert(entry, Start::Lacks) {
-            None => Ok(Lacking { name: of.name.clone(), why, kind: LackKind::Blocked }),
-            Some(_) => Err(SendFailure::Foreign),
-        }
-    }
-
-    /// The digest of the start of a file, to be continued; the inner error is of the
-    /// file.
-    async fn prove(&self, entry: usize, length: u64) -> Result<io::Result<Hasher>, SendFailure> {
-        let of = self.offer.entries().get(entry).and_then(|entry| entry.length);
-        let path = self.offer.path(entry).filter(|_| of.is_some_and(|of| length <= of));
-        let path = path.ok_or(SendFailure::Foreign)?.to_owned();
-        let digest = blocking(move || digest_of(File::open(path)?, length)).await;
-        Ok(digest.and_then(|hash| hash.ok_or_else(shorter)))
     }
 
     /// Sends what is missing.
@@ -557,10 +484,6 @@ impl Sending<'_> {
             _ => SendFailure::Foreign,
         }
     }
-}
-
-fn shorter() -> io::Error {
-    io::Error::other("it has become shorter since it was offered")
 }
 
 fn failure(talk: &Talk, silence: Silence) -> SendFailure {

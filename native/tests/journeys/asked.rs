@@ -131,6 +131,25 @@ fn a_sender_that_goes_while_the_question_stands_is_said_to_be_gone() {
     assert!(!place.path("song2.ogg").exists() && !place.path("song2.ogg.part").exists());
 }
 
+/// That a file is sent is said once its receiver has agreed, and not while that is asked.
+#[test]
+fn a_sender_says_that_it_sends_when_the_receiver_has_agreed() {
+    let place = Place::new();
+    song(&place);
+    for (answer, said, code) in [("n\n", "failed", 9), ("y\n", "sending", 0)] {
+        let (mut terminal, running, at) = receiver(&place, &["-o", "in/", "--once"]);
+        let send = ["send", "--open", &at, "song.ogg", "--json"];
+        let mut sender = Running::start(place.servent(&send));
+        terminal.shows("take it? [y/N]");
+        let told = sender.event_of(&["offered", "sending"]);
+        assert_eq!((&told["event"], &told["name"]), (&"offered".into(), &"song.ogg".into()));
+        terminal.types(answer);
+        assert_eq!(sender.event_of(&["sending", "failed"])["event"], said);
+        assert_eq!(sender.end().code(), Some(code));
+        assert_eq!(running.end().code(), Some(code));
+    }
+}
+
 /// What is said meanwhile stands neither behind the question nor after its answer.
 #[test]
 fn a_question_is_asked_again_below_what_is_said_while_it_stands() {

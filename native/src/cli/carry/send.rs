@@ -154,6 +154,7 @@ pub(crate) fn run(common: &Common, arguments: &SendArgs) -> Result<(), Failure> 
             verbose: common.verbose > 0,
             spare: Cell::new(None),
             said_near: Cell::new(false),
+            announced: Cell::new(false),
         };
         let done = sending.to_its_end().await;
         leave_seat(sending.spare.take()).await;
@@ -257,6 +258,9 @@ struct RunningSend<'a> {
     spare: Cell<Option<Endpoint>>,
     /// It was said that the receiver is looked for in the local network.
     said_near: Cell<bool>,
+    /// It was said what is sent, and where to: while the receiver is away attempts are made
+    /// every few seconds.
+    announced: Cell<bool>,
 }
 
 /// A receiver that was found.
@@ -295,11 +299,9 @@ impl RunningSend<'_> {
     async fn to_its_end(&self) -> Result<(), Failure> {
         let mut signals = Signals::new()?;
         let title = title(self.offer.entries(), "standard input");
-        let (mut wait, mut announces, mut found) =
-            (ReceiverWait::new(Instant::now(), self.patience), true, None);
+        let (mut wait, mut found) = (ReceiverWait::new(Instant::now(), self.patience), None);
         loop {
-            let with = (found.take(), std::mem::take(&mut announces));
-            let attempt = self.once(&title, with, (wait.until(), &mut signals));
+            let attempt = self.once(&title, found.take(), (wait.until(), &mut signals));
             let trouble = match attempt.await {
                 Ok(()) => return Ok(()),
                 Err(SendTrouble::Final(failure)) => return Err(failure),
@@ -360,13 +362,11 @@ impl RunningSend<'_> {
         );
     }
 
-    /// One attempt, with a receiver that is to be found first, or was found. The first one
-    /// `announces` what is sent: while the receiver is away the others are made every few
-    /// seconds.
+    /// One attempt, with a receiver that is to be found first, or was found.
     async fn once(
         &self,
         title: &str,
-        (found, announces): (Option<ReachedReceiver>, bool),
+        found: Option<ReachedReceiver>,
         (until, signals): (Option<Instant>, &mut Signals),
     ) -> Result<(), SendTrouble> {
         let found = match found {
@@ -386,10 +386,8 @@ impl RunningSend<'_> {
         };
         let entries = self.offer.entries();
         let mut tally = TransferTally::new(self.reporter, entries, title.to_owned(), Box::new(now));
-        if announces {
-            self.announce((title, &now()), &tally, &endpoint);
-        }
-        let outcome = self.attempt((&sender, news), &mut tally, (title, until, signals)).await;
+        let said = (title, endpoint.local_addr());
+        let outcome = self.attempt((&sender, news), &mut tally, said, (until, signals)).await;
         tally.finish();
         if let Err(trouble) = outcome {
             if matches!(trouble, SendTrouble::Again(_) | SendTrouble::Anew) {
@@ -501,25 +499,44 @@ impl RunningSend<'_> {
         OtherSide::new("the receiver", at, relay.as_ref())
     }
 
+    /// The receiver has not answered the offer.
+    fn say_offered(&self, title: &str) {
+        if self.announced.get() {
+            return;
+        }
+        let fact = json!({ "event": "offered", "name": title });
+        let sentence = format!("the receiver is asked whether it takes {}", self.sized(title));
+        self.reporter.tell(&fact, &sentence);
+    }
+
+    /// What is sent, and how much it is.
+    fn sized(&self, title: &str) -> String {
+        let (_, size) = total(self.offer.entries());
+        let size = size.map_or_else(String::new, |size| format!(", {}", bytes(size)));
+        format!("{}{size}", Shown(title))
+    }
+
+    /// The receiver takes it.
     fn announce(
         &self,
         (title, receiver): (&str, &OtherSide),
         tally: &TransferTally<'_>,
-        at: &Endpoint,
+        from: SocketAddr,
     ) {
+        if self.announced.replace(true) {
+            return;
+        }
         let fact = receiver.placed(
             "to",
             json!({
                 "event": "sending",
                 "name": title,
                 "files": tally.files(),
-                "from": at.local_addr(),
+                "from": from,
                 "bytes": tally.bytes(),
             }),
         );
-        let (_, size) = total(self.offer.entries());
-        let size = size.map_or_else(String::new, |size| format!(", {}", bytes(size)));
-        self.reporter.tell(&fact, &format!("sending {}{size} to {receiver}", Shown(title)));
+        self.reporter.tell(&fact, &format!("sending {} to {receiver}", self.sized(title)));
     }
 
     fn trouble(

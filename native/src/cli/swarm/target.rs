@@ -169,7 +169,10 @@ impl SwarmTarget {
                 reporter.fact(&lacking_fact(&it, None));
                 blocked.push(it);
             }
-            TransferProgress::Begun { .. } | TransferProgress::Bytes { .. } => {}
+            TransferProgress::Offered
+            | TransferProgress::Accepted
+            | TransferProgress::Begun { .. }
+            | TransferProgress::Bytes { .. } => {}
         };
         folder.unpack(inbox, each).await.map_err(wrong)?;
         Ok(Unpacked { path, files, size, blocked })

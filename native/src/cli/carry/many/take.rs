@@ -249,7 +249,10 @@ impl Taking<'_> {
                 self.reporter.fact(&lacking_fact(&file, Some(peer)));
                 blocked.push(file);
             }
-            TransferProgress::Begun { .. } | TransferProgress::Bytes { .. } => {}
+            TransferProgress::Offered
+            | TransferProgress::Accepted
+            | TransferProgress::Begun { .. }
+            | TransferProgress::Bytes { .. } => {}
         });
         let unpacked = tokio::select! {
             unpacked = unpacking => unpacked,

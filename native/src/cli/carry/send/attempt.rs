@@ -1,5 +1,6 @@
 //! Sending over one connection, and what is done meanwhile when the receiver is silent.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use servent::transfer::{SILENT, SendFailure, TransferProgress, TransferSender};
@@ -38,13 +39,21 @@ impl RunningSend<'_> {
         &self,
         (sender, news): (&TransferSender, Option<MeetNews>),
         tally: &mut TransferTally<'_>,
-        (title, until, signals): (&str, Option<Instant>, &mut Signals),
+        (title, from): (&str, SocketAddr),
+        (until, signals): (Option<Instant>, &mut Signals),
     ) -> Result<(), SendTrouble> {
         let (mut seat, bytes) = (self.spare.take(), tally.bytes());
         let outcome = {
             let again = self.found_again(sender, &mut seat);
             tokio::pin!(again);
-            let told = |told: TransferProgress| tally.told("sent", told);
+            let told = |told: TransferProgress| match told {
+                TransferProgress::Offered => self.say_offered(title),
+                TransferProgress::Accepted => {
+                    let receiver = self.receiver(sender.whereabouts().now());
+                    self.announce((title, &receiver), tally, from);
+                }
+                told => tally.told("sent", told),
+            };
             let outcome = tokio::select! {
                 biased; // When it was met again the connection ends, which is no reason then.
                 () = self.met_again(sender, news) => Err(SendTrouble::Anew),
