@@ -31,7 +31,7 @@ export class CheckPanel {
       this.#rows[name] = el('li', {}, el('span', { class: 'part-words' }, el('b', { text: t(`check.${name}`) }), el('small')));
       return this.#rows[name];
     };
-    this.node = el('section', { class: 'part-check', 'aria-label': t('check.title') }, el('h2', { text: t('check.title') }), el('p', { class: 'host-text', text: t('check.text') }), el('ul', { class: 'part-list', role: 'status' }, ...['page', 'socket', 'held', 'direct'].map(row)));
+    this.node = el('section', { class: 'part-check', 'aria-label': t('check.title') }, el('h2', { text: t('check.title') }), el('p', { class: 'host-text', text: t('check.text') }), el('div', { role: 'status' }, el('ul', { class: 'part-list' }, ...['page', 'socket', 'held', 'direct'].map(row))));
   }
 
   /** Something was found; that of another page is fetched. @param {{name: string, number: number}} hit */

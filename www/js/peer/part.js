@@ -198,6 +198,8 @@ class PartScreen extends HTMLElement {
     if (this.gone) return;
     setAttr(this, 'data-frozen', on && '');
     this.frozen.hidden = !on;
+    // Nothing on it takes the focus: the page itself does, so that it can be scrolled by keys.
+    setAttr(/** @type {Element} */ (this.querySelector('main')), 'tabindex', on && '0');
     for (const part of this.querySelectorAll('main > section:not(.part-class)')) setAttr(part, 'inert', on && '');
   }
 

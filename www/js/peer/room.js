@@ -12,6 +12,8 @@ import { t } from '#lab/strings.js';
 const ASK_MS = 1000;
 /** People stand on rings around the servent: so many on the first, and so many more on each further one. */
 const RING = [10, 8];
+/** What is told is never smaller than this part of its size, and is made smaller in these steps. */
+const [LEAST, STEP] = [0.55, 0.05];
 /** Radius of the first ring, and how far the next is; the picture is 200 wide. */
 const RADIUS = [46, 26];
 
@@ -49,6 +51,7 @@ class RoomScreen extends HTMLElement {
       el('header', { class: 'part-head' }, el('h1', { class: 'brand' }, icon('logo'), t('room.title')), el('span', { class: 'spring' }), el('button', { class: 'button', type: 'button', text: t('app.title'), on: { click: () => this.dispatchEvent(new CustomEvent('leave', { detail: null })) } })),
       el('main', {}, el('div', { class: 'room-way' }, el('p', { text: t('room.open') }), this.code, this.address, this.secret), this.front, el('div', { class: 'room-here' }, this.people, this.map, this.queue, this.relayed)));
     this.shown = true;
+    new ResizeObserver(() => this.#fit()).observe(this);
     this.#ask();
   }
   shown = false;
@@ -97,8 +100,27 @@ class RoomScreen extends HTMLElement {
     this.fronted = shown;
     this.front.hidden = !going && !mirror;
     setAttr(this, 'data-front', !this.front.hidden && '');
-    if (mirror) return void fill(this.front, ...mirrored(mirror));
-    const lesson = going && lessonOf(going.id);
+    if (mirror) fill(this.front, ...mirrored(mirror));
+    else if (going) this.#tell(going);
+    this.#fit();
+  }
+
+  /** On a wall nothing is scrolled: what is told is as large as it has room for. */
+  #fit() {
+    const { front } = this;
+    if (front.hidden) return;
+    const isTooHigh = () => front.scrollHeight > front.clientHeight + 1;
+    for (let part = 1; part >= LEAST; part -= STEP) {
+      front.style.setProperty('--fit', part.toFixed(2));
+      if (!isTooHigh()) break;
+    }
+    // What has no room even so can be scrolled by keys.
+    setAttr(front, 'tabindex', isTooHigh() ? '0' : null);
+  }
+
+  /** @param {import('./steps.js').Going} going */
+  #tell(going) {
+    const lesson = lessonOf(going.id);
     if (!lesson) return;
     const { step } = going;
     const one = lesson.steps[step];

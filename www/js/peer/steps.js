@@ -46,5 +46,5 @@ function tally(lesson, going, rounds) {
   });
   const rows = choices.map((/** @type {any} */ one, /** @type {number} */ choice) => el('li', { data: { right: String(truth === choice) } },
     el('span', { class: 'tally-text' }, truth === choice ? el('strong', { text: `${t('class.happened')} ` }) : null, ...marked(one.text)), ...bars(choice), truth === choice ? el('span', { class: 'tally-why' }, ...marked(one.why)) : null));
-  return el('div', { class: 'tally' }, el('h4', {}, ...marked(text.split('\n')[0])), el('ul', {}, ...rows), going.facts && truth === null ? el('p', { class: 'host-text', text: t('class.unknown') }) : null);
+  return el('div', { class: 'tally' }, el('h3', {}, ...marked(text.split('\n')[0])), el('ul', {}, ...rows), going.facts && truth === null ? el('p', { class: 'host-text', text: t('class.unknown') }) : null);
 }

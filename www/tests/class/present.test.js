@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { BROWSERS, start } from '../browser.js';
-import { PROGRAM, find, join, room, roomWith, tap } from '../room.js';
+import { BUSY, STATES } from '../classroom.js';
+import { PROGRAM, find, join, room, roomWith, tap, until } from '../room.js';
 
 /** Bytes in a second of an upload, and of the file: it lasts longer than a waiting page is kept without an answer. */
 const RATE = 200_000;
@@ -10,6 +11,13 @@ const SIZE = 6_000_000;
 
 /** A browser that keeps nothing: a page that is loaded anew there is another one. */
 const forgetful = () => { Object.defineProperty(window, 'indexedDB', { value: { open() { throw new Error('no storage'); } } }); };
+
+/** What of something made up the real one does not have; of a list the first stands for all, and what is counted by number has no names. @param {any} madeUp @param {any} real @param {string} [at] @returns {string[]} */
+function unreal(madeUp, real, at = '') {
+  if (madeUp === null || real === null || typeof madeUp !== 'object') return [];
+  if (Array.isArray(madeUp)) return Array.isArray(real) ? (real.length && madeUp.length ? unreal(madeUp[0], real[0], `${at}[]`) : []) : [at];
+  return Object.keys(madeUp).filter((key) => !/^\d+$/.test(key)).flatMap((key) => (real === undefined || !(key in real) ? [`${at}.${key}`] : unreal(madeUp[key], real[key], `${at}.${key}`)));
+}
 
 /** @param {any} page */
 const called = (page) => page.waitForFunction(() => /** @type {any} */ (document.querySelector('part-screen'))?.peer?.view(1).called);
@@ -72,6 +80,25 @@ for (const name of BROWSERS) {
       await page.close();
       await says(host, '[data-list="pages"]', 'No page yet.');
       await says(host, '.part-state', 'No page is here yet');
+    });
+
+    test('a room that is made up for the tests says what a real one says', async (t) => {
+      const here = await room('--code');
+      t.after(() => here.close());
+      const said = async () => (await here.ask('api/room')).json();
+      const act = (/** @type {unknown} */ what) => here.ask('api/room', { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(what) });
+      await act({ code: false });
+      const { page } = await join(browser, here.url, 390);
+      await called(page);
+      await act({ record: true });
+      await act({ teach: { lesson: 'find-the-song' } });
+      await until(async () => { const { people, class: { pages } } = await said(); return people.length && pages.length; });
+      const real = await said();
+      for (const which of /** @type {const} */ (['host', 'room'])) for (const state of Object.values(STATES[which])) assert.deepEqual(unreal(state, real), []);
+      await find(page, 'song');
+      await tap(page, '[data-list="search"] button');
+      await page.waitForFunction(() => /** @type {any} */ (document.querySelector('part-screen')).peer.view(1).node.fetches.length);
+      assert.deepEqual(unreal(BUSY, await page.evaluate(() => /** @type {any} */ (document.querySelector('part-screen')).peer.view(1))), []);
     });
 
     test('wb_9_a_page_that_waits_says_its_place_as_soon_as_it_is_told', async (t) => {
