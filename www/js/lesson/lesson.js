@@ -3,7 +3,8 @@
  * says to it. It moves the session as a step wants it; what is right is never
  * known here before the core is asked.
  *
- * Events: `step` (another step, or none), `reply` (something was answered).
+ * Events: `step` (another step, or none), `reply` (something was answered or changed),
+ * `answer` (a commit or an attempt, and whether it was right).
  */
 import { Lesson } from '#servent';
 import { stillness } from '#lab/dom.js';
@@ -12,6 +13,8 @@ import { language } from '#lab/language.js';
 import { recall, remember } from '#lab/theme.js';
 import { keepAnswer } from '#lab/lesson/answers.js';
 import { inWords } from '#lab/lesson/commits.js';
+import { deedsInWords } from '#lab/lesson/deeds.js';
+import { names } from '#lab/lesson/marks.js';
 import { t } from '#lab/strings.js';
 import { viewOf } from '#lab/views.js';
 import { SPEEDS } from '#lab/session/clock.js';
@@ -130,7 +133,7 @@ export class Classroom extends EventTarget {
     this.#limit();
     if (kind === 'reveal') this.show();
     this.#remember();
-    session.lesson = { id: view.id, step, names: [...view.steps[step].text.matchAll(/`([^`]+)`/g)].map(([, name]) => name) };
+    session.lesson = { id: view.id, step, names: names(view.steps[step].text) };
     this.dispatchEvent(new Event('step'));
     session.emit('lesson');
   }
@@ -177,13 +180,21 @@ export class Classroom extends EventTarget {
     if (!this.lesson) return;
     const verdict = this.lesson.judge(this.step, reply);
     this.answers.set(this.step, { reply, verdict });
-    const { view, now } = this;
-    if (view && now) keepAnswer({ lesson: view.id, title: view.title, step: this.step + 1, kind: now.kind, said: inWords(reply, now.task?.question ?? undefined), right: verdict.right, seconds: Math.round((performance.now() - this.#since) / 1000) });
     this.#limit();
     this.#remember();
-    this.dispatchEvent(new Event('reply'));
+    this.#answered(inWords(reply, this.now?.task?.question ?? undefined), verdict.right);
     this.session.emit('lesson');
     this.session.clock.touch();
+  }
+
+  /** What a learner said, or did to reach a goal, is kept and told. @param {string} said @param {boolean} right */
+  #answered(said, right) {
+    const { view, now } = this;
+    if (!view || !now) return;
+    const step = this.step + 1;
+    keepAnswer({ lesson: view.id, title: view.title, step, kind: now.kind, said, right, seconds: Math.round((performance.now() - this.#since) / 1000) });
+    this.dispatchEvent(new Event('reply'));
+    this.dispatchEvent(new CustomEvent('answer', { detail: { lesson: view.id, step, right } }));
   }
 
   /** Changes a setting to reach a goal; what was done before is undone. @param {string} key @param {any} value */
@@ -197,13 +208,15 @@ export class Classroom extends EventTarget {
   /** Tries with many seeds whether what was done reaches the goal. */
   tryIt() {
     if (!this.lesson) return;
-    const acts = this.session.actions.faults().map(({ from, on, ...act }) => act);
+    const acts = this.session.actions.faults().map(({ from, on, act, ...fault }) => fault);
     const attempt = this.lesson.attempt(this.step, { acts, set: this.set });
     const [n, budget] = [acts.length + Object.keys(this.set).length, this.now?.task?.goal?.budget ?? 0];
     const none = attempt.tried > 0 ? '' : n === 0 ? 'lesson.attempt.none' : n > budget ? 'lesson.attempt.many' : '';
     this.attempt = none ? { ...attempt, why: t(none, { n, budget }) } : attempt;
     this.#remember();
-    this.dispatchEvent(new Event('reply'));
+    // Where nothing was done, nothing was tried.
+    if (n === 0) this.dispatchEvent(new Event('reply'));
+    else this.#answered(deedsInWords({ acts, set: this.set }, this.now?.task?.goal?.settings ?? [], this.session.run).join('; '), attempt.right);
   }
 
   /** Begins this step's world anew. */

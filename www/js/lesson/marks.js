@@ -30,5 +30,8 @@ const words = (part) => (typeof part === 'string' ? part : part.parts.map(words)
 /** A text as it stands on the page. @param {string} text @returns {(string|Node)[]} */
 export const marked = (text) => parts(text).map(node);
 
+/** The names in a text. @param {string} text */
+export const names = (text) => [...text.matchAll(/`([^`]+)`/g)].map(([, name]) => name);
+
 /** A text for what shows no marks: speech, tables, labels. @param {string} text */
 export const plain = (text) => parts(text).map(words).join('');

@@ -4,7 +4,7 @@
  * asked of the core, as everything that is said of answers.
  */
 import { el } from '#lab/dom.js';
-import { clock } from '#lab/format.js';
+import { deedsInWords } from '#lab/lesson/deeds.js';
 import { marked } from '#lab/lesson/marks.js';
 import { printSheet } from '#lab/lesson/paper.js';
 import { worded } from '#lab/lesson/tasks.js';
@@ -78,12 +78,5 @@ function room(question, solved) {
 function goal({ budget, settings }, solved, session) {
   const may = el('p', { class: 'sheet-note', text: t('sheet.deeds', { n: budget }) });
   if (!solved?.solution) return el('div', {}, may, settings.length ? el('ul', { class: 'sheet-choices' }, ...settings.map((one) => el('li', { text: `${one.text}: ${one.values.map(worded).join(' / ')}` }))) : null, ...lines(3));
-  const { acts = [], set = {} } = solved.solution;
-  const name = (/** @type {any} */ value) => (typeof value === 'number' ? session.run?.node(value)?.name ?? value : value);
-  const deed = (/** @type {any} */ { at, ...act }) => {
-    const [what, how] = Object.entries(act)[0];
-    return `${clock(at)}: ${t(`gesture.${what}`)} (${Object.entries(/** @type {any} */ (how)).map(([key, value]) => (['node', 'from', 'to', 'a', 'b'].includes(key) ? name(value) : value)).join(', ')})`;
-  };
-  const setting = (/** @type {[string, any]} */ [key, value]) => `${settings.find((one) => one.key === key)?.text ?? key}: ${worded(value)}`;
-  return el('ul', { class: 'sheet-choices' }, ...[...acts.map(deed), ...Object.entries(set).map(setting)].map((text) => el('li', { data: { right: 'true' } }, el('span', { class: 'sheet-box', text: '✓' }), el('span', { text }))));
+  return el('ul', { class: 'sheet-choices' }, ...deedsInWords(solved.solution, settings, session.run).map((text) => el('li', { data: { right: 'true' } }, el('span', { class: 'sheet-box', text: '✓' }), el('span', { text }))));
 }

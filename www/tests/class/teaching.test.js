@@ -172,6 +172,22 @@ for (const name of BROWSERS) {
       assert.deepEqual(sheet.counts, ['1/0', '0/0', '2/2']);
       assert.match(sheet.text, /Person 3/);
       for (const page of all) assert.ok(!sheet.text.includes(page.name), page.name);
+      const saved = await host.evaluate(async () => {
+        const [make, click] = [URL.createObjectURL, HTMLAnchorElement.prototype.click];
+        /** @type {any} */ let table;
+        let called = '';
+        URL.createObjectURL = (blob) => { table = blob; return make.call(URL, blob); };
+        HTMLAnchorElement.prototype.click = function click() { called = this.download; };
+        /** @type {HTMLElement} */ (document.querySelector('[data-teach="host.answers.csv"]')).click();
+        Object.assign(URL, { createObjectURL: make });
+        HTMLAnchorElement.prototype.click = click;
+        return { called, lines: (await table.text()).trim().split('\r\n') };
+      });
+      assert.equal(saved.called, 'find-the-song.csv');
+      assert.equal(saved.lines[0], 'person,lesson,step,round,question,said,happened');
+      // Three predicted, two once more, and one said what was observed.
+      assert.deepEqual(saved.lines.slice(1).map((/** @type {string} */ line) => /,(predict|again|observe),/.exec(line)?.[1]).toSorted(), ['again', 'again', 'observe', 'predict', 'predict', 'predict']);
+      for (const page of all) assert.ok(!saved.lines.join().includes(page.name), page.name);
       await pages[0].bringToFront();
       await says(pages[0], 'This happened: All of them.');
       await press(host, 'lesson.next', 7);
