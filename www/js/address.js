@@ -1,4 +1,5 @@
 /** The address bar keeps what is looked at, so that a reload leads back to it. */
+import { isEmbedded } from '#lab/embed.js';
 import { isLocked } from '#lab/lock.js';
 import { linkTo } from '#lab/permalink.js';
 
@@ -39,11 +40,11 @@ export class Address {
     this.#followed = true;
   }
 
-  /** True when one went on to something else, and can come back. */
+  /** True when one went on to something else, and can come back. The history of another page is not this one's. */
   #moved() {
     const { view, lesson, preset, title, mode, run } = this.session;
     const place = [view.id, mode, lesson ? `${lesson.id}/${lesson.step}` : preset ?? title, run?.kind].join('|');
-    const moved = this.#place !== '' && place !== this.#place && !this.#followed && !isLocked();
+    const moved = this.#place !== '' && place !== this.#place && !this.#followed && !isLocked() && !isEmbedded();
     this.#place = place;
     this.#followed = false;
     return moved;

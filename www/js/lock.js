@@ -6,10 +6,10 @@
 
 let on = false;
 
-/** The page was opened by a link for a class, or is the one lesson of a package, and stays so. @param {string} fragment @param {boolean} [packed] */
-export function lockAsWanted(fragment, packed = false) {
-  on = packed || /[?&]lock=1\b/.test(fragment);
-  if (on) document.documentElement.dataset.locked = '';
+/** The page was opened by a link for a class, or is the one lesson of a package or of another page, and stays so. @param {string} fragment @param {boolean} [alone] */
+export function lockAsWanted(fragment, alone = false) {
+  on = alone || /[?&]lock=1\b/.test(fragment);
+  document.documentElement.toggleAttribute('data-locked', on);
 }
 
 export const isLocked = () => on;

@@ -11,7 +11,7 @@ import { load } from '#lab/core.js';
 import { announce, el, icon, setAttr, setText, stillness } from '#lab/dom.js';
 import { kinds, save } from '#lab/open/export.js';
 import { acceptDrops, openAddresses, openTape, pick, tracesIn } from '#lab/open/files.js';
-import { embedAsWanted, isEmbedded, snippet, tellParent } from '#lab/embed.js';
+import { canBeEmbedded, embedAsWanted, embedsLesson, isEmbedded, snippet, tellParent } from '#lab/embed.js';
 import { Fold } from '#lab/fold.js';
 import { hide, isHidden } from '#lab/session/future.js';
 import { listen, sheet } from '#lab/keys.js';
@@ -53,7 +53,7 @@ class ServentLab extends HTMLElement {
     restoreTheme();
     embedAsWanted(location.search);
     await speakAsWanted(location.hash);
-    lockAsWanted(location.hash, lessonInPackage(location.search) !== null);
+    this.#lock();
     this.session.keys = keysWanted();
     const tape = enters(location.hash) ? await enter(this) : null;
     this.session.clock.ease.on = recall('ease') !== 'off';
@@ -75,6 +75,9 @@ class ServentLab extends HTMLElement {
       throw why;
     }
   }
+
+  /** A class, the lesson of a package, and that of another page stay where they are. */
+  #lock() { lockAsWanted(location.hash, lessonInPackage(location.search) !== null || embedsLesson(location.hash)); }
 
   #build() {
     const { session } = this;
@@ -221,7 +224,7 @@ class ServentLab extends HTMLElement {
     const more = el('div', { class: 'lab-more foldable' }, this.views, el('span', { class: 'spring' }), this.sources, this.scenarioButton, this.modes,
       el('div', { class: 'lab-tools' },
         tool('open', 'open', () => pick(session, (text) => this.#teach(text)), 'rare'),
-        tool('save', 'save', (e) => openMenu(e.currentTarget, t('tool.save'), [...kinds.map((kind) => ({ text: t(`tool.save.${kind}`), run: () => this.#save(kind) })), { text: t('tool.save.class'), run: () => this.#copyClassLink() }, { text: t('tool.save.embed'), run: () => this.#copyEmbed() }]), 'rare'),
+        tool('save', 'save', (e) => openMenu(e.currentTarget, t('tool.save'), [...kinds.map((kind) => ({ text: t(`tool.save.${kind}`), run: () => this.#save(kind) })), ...this.#links()]), 'rare'),
         tool('lessons', 'lesson', () => lessonList(this.room)), this.projector, this.futureButton, this.themeButton, this.#language(), tool('link', 'link', () => this.#copyLink()), tool('help', 'help', () => sheet(session))));
     this.menu = new Fold('menu', more, {}, icon('logo'), this.here = el('span'));
     this.menu.over('[data-tool="theme"], [data-tool="save"], [data-tool="language"]');
@@ -348,7 +351,9 @@ class ServentLab extends HTMLElement {
 
   /** Another address was asked for; a page in a class stays there. */
   #follow() {
-    if (isLocked()) return this.address.show(this.address.own);
+    // What is embedded is up to the page around it.
+    if (isEmbedded()) this.#lock();
+    else if (isLocked()) return this.address.show(this.address.own);
     this.address.arrived();
     if (enters(location.hash)) return this.#takePart();
     return this.#openHash();
@@ -460,15 +465,23 @@ class ServentLab extends HTMLElement {
     return this.#copy(link, this.session.lesson ? 'lesson.class.done' : 'class.done');
   }
 
+  /** What gives others this story or lesson; a lesson from a file is in no link. */
+  #links() {
+    if (this.room.view && this.room.own) return [];
+    const embed = { text: t('tool.save.embed'), run: () => this.#copyEmbed() };
+    return [{ text: t('tool.save.class'), run: () => this.#copyClassLink() }, ...(canBeEmbedded() ? [embed] : [])];
+  }
+
   /** What puts this view into another page. */
   async #copyEmbed() {
     const link = await linkForClass(this.session);
     if (!link) return this.session.notice(t(link === null ? 'link.trace' : 'link.large'));
+    const html = snippet(link, this.room.view?.title ?? this.session.title);
     try {
-      await navigator.clipboard.writeText(snippet(link, this.session.title));
+      await navigator.clipboard.writeText(html);
       return this.session.notice(t('embed.done'));
     } catch {
-      return this.session.notice(snippet(link, this.session.title));
+      return this.session.notice(html);
     }
   }
 

@@ -1,5 +1,6 @@
 /** `<lesson-panel>`: the step of a lesson, beside the picture it is about. */
 import { announce, el, fill, icon, setAttr } from '#lab/dom.js';
+import { isEmbedded } from '#lab/embed.js';
 import { clauseButton, placeOf } from '#lab/panels/clause.js';
 import { marked, plain } from '#lab/lesson/marks.js';
 import { ask, worded } from '#lab/lesson/tasks.js';
@@ -50,7 +51,8 @@ export class LessonPanel extends HTMLElement {
       this.#foot(view, step));
     if (fresh) {
       this.closest('.lab-side')?.scrollTo({ top: 0 });
-      title.focus({ preventScroll: true });
+      // A page around this one keeps the focus until a learner comes in.
+      if (!isEmbedded() || document.hasFocus()) title.focus({ preventScroll: true });
       announce(`${t(`lesson.${now.kind}`)}. ${plain(now.text)}`);
     } else if (held) this.#focus(`[data-lesson="${held}"]`);
     return undefined;

@@ -17,10 +17,12 @@ const ASK_MS = 1000;
 const AGAIN_MS = [1000, 15_000];
 const RS = '\x1e';
 
+/** A servent at work serves the page. */
+export const isServed = () => ['here', 'room'].includes(document.querySelector('meta[name="servent-api"]')?.getAttribute('content') ?? '');
+
 /** Asks the servent that serves the page, if one does. @returns {Promise<Info|null>} */
 export async function info() {
-  const api = document.querySelector('meta[name="servent-api"]')?.getAttribute('content');
-  if (api !== 'here' && api !== 'room') return null;
+  if (!isServed()) return null;
   const answer = await fetch('api/info');
   return answer.ok ? answer.json() : null;
 }
