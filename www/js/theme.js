@@ -45,6 +45,22 @@ export function nextTheme() {
   return theme;
 }
 
+/** Pixels of a canvas for one of the page: what the screen can show, and what letters on paper need. */
+export const density = () => (root.dataset.paper === undefined ? Math.min(2, devicePixelRatio || 1) : 2);
+
+/** Does something on a page that is white and has letters of the usual size, whatever a person has chosen. @template T @param {() => T} work @returns {T} */
+export function onPaper(work) {
+  const before = ['theme', 'projector'].map((name) => /** @type {const} */ ([name, root.dataset[name]]));
+  Object.assign(root.dataset, { theme: 'light', paper: '' });
+  delete root.dataset.projector;
+  try {
+    return work();
+  } finally {
+    delete root.dataset.paper;
+    for (const [name, value] of before) if (value === undefined) delete root.dataset[name]; else root.dataset[name] = value;
+  }
+}
+
 export const projecting = () => root.dataset.projector !== undefined;
 
 export function toggleProjector() {

@@ -1,6 +1,6 @@
 /** `LadderPane`: what pictures of arrows between lines on one clock have in common. */
 import { el, setAttr, stillness } from '#lab/dom.js';
-import { onColours } from '#lab/theme.js';
+import { density, onColours } from '#lab/theme.js';
 import { t } from '#lab/strings.js';
 import { Axis } from '#lab/ladder/axis.js';
 import { ArrowList } from '#lab/ladder/list.js';
@@ -173,7 +173,7 @@ export class LadderPane extends HTMLElement {
   fit() {
     const canvas = /** @type {HTMLCanvasElement} */ (this.canvas);
     const [width, height] = [this.scroller.clientWidth, this.scroller.clientHeight];
-    const scale = Math.min(2, devicePixelRatio || 1);
+    const scale = density();
     if (canvas.width !== Math.round(width * scale) || canvas.height !== Math.round(height * scale)) {
       canvas.width = Math.round(width * scale);
       canvas.height = Math.round(height * scale);

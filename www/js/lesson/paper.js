@@ -4,12 +4,18 @@ import { el } from '#lab/dom.js';
 /** The address of a saved file is given back after so long, in milliseconds. */
 const KEPT_MS = 10_000;
 
-/** Prints an article of the class `worksheet`, and nothing else of the page. @param {HTMLElement} sheet */
-export function printSheet(sheet) {
+/** Prints an article of the class `worksheet`, and nothing else of the page. @param {HTMLElement} sheet @param {(why: unknown) => void} [broken] a picture cannot be shown, and is left out */
+export async function printSheet(sheet, broken) {
   document.querySelector('.worksheet')?.remove();
   document.body.append(sheet);
   addEventListener('afterprint', () => sheet.remove(), { once: true });
-  print();
+  // What is printed before it has been read is white.
+  await Promise.all([...sheet.querySelectorAll('img')].map((img) => img.decode().catch((why) => {
+    (img.closest('figure') ?? img).remove();
+    broken?.(why);
+  })));
+  // Meanwhile another sheet may have taken its place.
+  if (sheet.isConnected) print();
 }
 
 /** Saves a table. @param {string} name of the file @param {string} text */

@@ -7,9 +7,9 @@ import { el } from '#lab/dom.js';
 import { deedsInWords } from '#lab/lesson/deeds.js';
 import { marked } from '#lab/lesson/marks.js';
 import { printSheet } from '#lab/lesson/paper.js';
+import { scene } from '#lab/lesson/scene.js';
 import { worded } from '#lab/lesson/tasks.js';
 import { t } from '#lab/strings.js';
-import { drawing } from '#lab/open/picture.js';
 
 /** @import * as T from '../types' */
 /** @import { Classroom } from './lesson.js' */
@@ -17,11 +17,20 @@ import { drawing } from '#lab/open/picture.js';
 /** Steps that are of no use on paper. */
 const SCREEN_ONLY = ['free', 'reveal'];
 
-/** Prints the sheet of a lesson. @param {Classroom} room @param {boolean} answers */
-export const printWorksheet = (room, answers) => printSheet(worksheet(room, answers));
+/** Prints the sheet of a lesson; without its picture, where that fails, and says so. @param {Classroom} room @param {boolean} answers */
+export async function printWorksheet(room, answers) {
+  const failed = (/** @type {unknown} */ why) => room.session.notice(t('sheet.unpictured', { why: why instanceof Error ? why.message : String(why) }), { bad: true });
+  let picture = null;
+  try {
+    picture = scene(room);
+  } catch (why) {
+    failed(why);
+  }
+  return printSheet(worksheet(room, answers, picture), failed);
+}
 
-/** @param {Classroom} room @param {boolean} answers */
-export function worksheet({ lesson, view, session }, answers) {
+/** @param {Classroom} room @param {boolean} answers @param {HTMLElement|null} picture */
+export function worksheet({ lesson, view, session }, answers, picture) {
   if (!lesson || !view) throw new Error(t('lesson.missing'));
   let asked = 0;
   const steps = view.steps.map((step, i) => {
@@ -37,25 +46,7 @@ export function worksheet({ lesson, view, session }, answers) {
   });
   return el('article', { class: 'worksheet', data: { answers: String(answers) } },
     el('header', {}, el('h1', { text: view.title }), answers ? el('p', { class: 'sheet-who', text: t('sheet.answers') }) : el('p', { class: 'sheet-who' }, t('sheet.name'), el('span', { class: 'sheet-line' }), t('sheet.date'), el('span', { class: 'sheet-line short' }))),
-    el('p', { class: 'sheet-text' }, ...marked(view.text)), answers || unspoilt(view, session) ? scene(session) : null, ...steps.filter(Boolean));
-}
-
-/** The picture shows no more than what is known before the first question. @param {T.LessonView} view @param {Classroom['session']} session */
-function unspoilt({ steps }, { run }) {
-  const asked = steps.find((step) => step.task)?.at ?? 0;
-  return run !== null && run.now > 0 && run.now <= asked;
-}
-
-/** The picture as it stands. @param {Classroom['session']} session */
-function scene(session) {
-  const picture = /** @type {HTMLElement|null} */ (document.querySelector('.panes > :not([hidden])'));
-  if (!picture || !session.run) return null;
-  try {
-    const { text } = drawing(picture, session.title);
-    return el('figure', {}, el('img', { alt: '', src: `data:image/svg+xml,${encodeURIComponent(text)}` }));
-  } catch {
-    return null;
-  }
+    el('p', { class: 'sheet-text' }, ...marked(view.text)), picture, ...steps.filter(Boolean));
 }
 
 /** @param {T.StepView} step @param {number} number of the question, when it is one */

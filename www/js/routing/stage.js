@@ -8,6 +8,7 @@ import { pointing } from '#lab/routing/canvas/pointer.js';
 import { Refused } from '#lab/routing/refused.js';
 import { Veil } from '#lab/routing/canvas/veil.js';
 import { drop, title } from '#lab/routing/words.js';
+import { density } from '#lab/theme.js';
 
 /** @import { Palette } from './look.js' */
 /** @import { RoutingRun } from './run.js' */
@@ -76,7 +77,7 @@ export class Stage {
   #lay() {
     const { camera, run, places } = this;
     const { clientWidth: width, clientHeight: height } = this.node;
-    const wanted = Math.min(2, devicePixelRatio || 1);
+    const wanted = density();
     const scale = run.nodes.length > 1000 && width * height * wanted * wanted > PIXELS ? 1 : wanted;
     if (camera.width !== width || camera.height !== height || this.scale !== scale) {
       this.scale = scale;

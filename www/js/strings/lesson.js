@@ -67,6 +67,7 @@ export const lesson = {
   'sheet.name': 'Name',
   'sheet.date': 'Date',
   'sheet.answers': 'With answers, computed from the runs',
+  'sheet.unpictured': (a) => `The sheet has no picture: ${a.why}`,
   'sheet.because': 'Because',
   'sheet.order': 'Number the boxes in the order in which it happens.',
   'lesson.attempt.none': 'Nothing was changed yet.',

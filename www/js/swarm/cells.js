@@ -1,6 +1,7 @@
 /** The cells: who has which piece, and which one is on its way. */
 import { ASKED, BAD, FAILED, FLIGHT, GIVEN, HELD, MISSING } from '#lab/swarm/run.js';
 import { channels } from '#lab/swarm/look.js';
+import { density } from '#lab/theme.js';
 
 /** @import { SwarmRun } from './run.js' */
 /** @import { Palette } from './look.js' */
@@ -109,7 +110,7 @@ function dots(ctx, grid, run, colours) {
   const [first, last] = grid.columns;
   const [top, bottom] = grid.sight;
   if (bottom <= top || last <= first) return;
-  const scale = Math.min(2, devicePixelRatio || 1);
+  const scale = density();
   const across = Math.max(1, Math.ceil(1 / (grid.column * scale)));
   const down = Math.max(1, Math.ceil(1 / (grid.row * scale)));
   const wide = Math.ceil((last - first) / across);

@@ -2,6 +2,7 @@
 
 import { isHidden } from '#lab/session/future.js';
 import { t } from '#lab/strings.js';
+import { density } from '#lab/theme.js';
 
 /** @import { SwarmRun } from './run.js' */
 /** @import { Palette } from './look.js' */
@@ -17,7 +18,7 @@ const drawn = new WeakMap();
  */
 export function paintChart(canvas, run, colours, { now, end }) {
   const [width, height] = [canvas.clientWidth, canvas.clientHeight];
-  const scale = Math.min(2, devicePixelRatio || 1);
+  const scale = density();
   if (!width || !height) return;
   const shape = [isHidden(), run.progress, colours, width, height, scale, end, Math.round(((now - run.origin) / Math.max(1, end - run.origin)) * width * scale)];
   const before = drawn.get(canvas);

@@ -1,6 +1,6 @@
 /** Colours and textures of the swarm, taken from the style sheet. */
 
-import { inks } from '#lab/theme.js';
+import { density, inks } from '#lab/theme.js';
 
 const NAMES = /** @type {const} */ (['ink', 'ink-soft', 'line', 'line-strong', 'surface', 'paper', 'sunken', 'accent', 'accent-wash', 'lost', 'lost-wash', 'bad-ink', 'good-ink', 'held', 'flight', 'flight-wash', 'missing', 'seed', 'stalled', 'bound']);
 
@@ -15,7 +15,7 @@ export function palette(host) {
 /** Slanting lines, so that no meaning rests on a colour alone. @param {string} colour @param {number} apart @param {number} width */
 function stripes(colour, apart, width) {
   const tile = document.createElement('canvas');
-  const scale = Math.min(2, devicePixelRatio || 1);
+  const scale = density();
   tile.width = tile.height = apart * scale;
   const ctx = /** @type {CanvasRenderingContext2D} */ (tile.getContext('2d'));
   ctx.scale(scale, scale);

@@ -1,6 +1,6 @@
 /** `<swarm-pane>`: one swarm as a swarm, or two beside each other on one clock. */
 import { announce, el, setAttr, setText } from '#lab/dom.js';
-import { onColours } from '#lab/theme.js';
+import { density, onColours } from '#lab/theme.js';
 import { t } from '#lab/strings.js';
 import { clientOf, selectionOf } from '#lab/swarm/gestures.js';
 import { Head } from '#lab/swarm/head.js';
@@ -181,7 +181,7 @@ export class SwarmPane extends HTMLElement {
     const look = JSON.stringify([width, height, scroller.scrollTop, scroller.scrollLeft, this.tall, this.wide, this.shown, this.cursor, this.pointed, this.in && this.lanes.indexOf(this.in), chosen, transfer, side, document.activeElement === scroller, colours, this.both().map(({ run }) => sought.in(run)?.edition)]);
     if (!moved && look === this.#look) return;
     this.#look = look;
-    const scale = Math.min(2, devicePixelRatio || 1);
+    const scale = density();
     if (canvas.width !== Math.round(width * scale) || canvas.height !== Math.round(height * scale)) {
       canvas.width = Math.round(width * scale);
       canvas.height = Math.round(height * scale);

@@ -67,6 +67,7 @@ export const lesson = {
   'sheet.name': 'Name',
   'sheet.date': 'Datum',
   'sheet.answers': 'Mit Antworten, aus den Läufen berechnet',
+  'sheet.unpictured': (a) => `Das Blatt hat kein Bild: ${a.why}`,
   'sheet.because': 'Weil',
   'sheet.order': 'Nummeriere die Kästchen in der Reihenfolge, in der es geschieht.',
   'lesson.attempt.none': 'Es wurde noch nichts geändert.',

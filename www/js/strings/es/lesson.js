@@ -67,6 +67,7 @@ export const lesson = {
   'sheet.name': 'Nombre',
   'sheet.date': 'Fecha',
   'sheet.answers': 'Con respuestas, calculadas a partir de las ejecuciones',
+  'sheet.unpictured': (a) => `La hoja no tiene imagen: ${a.why}`,
   'sheet.because': 'Porque',
   'sheet.order': 'Numere las casillas en el orden en que ocurre.',
   'lesson.attempt.none': 'Todavía no se ha cambiado nada.',

@@ -67,6 +67,7 @@ export const lesson = {
   'sheet.name': 'Nom',
   'sheet.date': 'Date',
   'sheet.answers': 'Avec les réponses, calculées à partir des exécutions',
+  'sheet.unpictured': (a) => `La feuille n’a pas d’image : ${a.why}`,
   'sheet.because': 'Parce que',
   'sheet.order': 'Numérotez les cases dans l’ordre où cela se passe.',
   'lesson.attempt.none': 'Rien n’a encore été changé.',
