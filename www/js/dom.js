@@ -116,6 +116,9 @@ export function icon(name) {
 export const stillness = () => matchMedia('(prefers-reduced-motion: reduce)').matches;
 
 /** The one live region: one sentence a step. */
+/** What moves is there after so many milliseconds at most; `--move` in the style sheet. */
+export const MOVE_MS = 400;
+
 let region = /** @type {HTMLElement|null} */ (null);
 
 /** @param {string} sentence */

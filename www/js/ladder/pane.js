@@ -3,6 +3,7 @@ import { el, setAttr, stillness } from '#lab/dom.js';
 import { density, onColours } from '#lab/theme.js';
 import { t } from '#lab/strings.js';
 import { Axis } from '#lab/ladder/axis.js';
+import { glide } from '#lab/ladder/glide.js';
 import { ArrowList } from '#lab/ladder/list.js';
 
 /** @import { Session } from '../session/session.js' */
@@ -93,6 +94,8 @@ export class LadderPane extends HTMLElement {
 
   /** Nothing is known of what is shown from now on. */
   begin() {
+    // What was to be listed is of a run that is gone.
+    clearTimeout(this.#listing);
     this.#shape = '';
     this.#learnt = 0;
     this.#now = -1;
@@ -152,7 +155,8 @@ export class LadderPane extends HTMLElement {
       if (this.#follow) this.scroller.scrollTop = stillness() ? Math.floor(y / clientHeight + 0.15) * clientHeight - clientHeight * 0.15 : y - clientHeight * PRESENT;
     } else if (y < scrollTop + clientHeight * 0.12 || y > scrollTop + clientHeight * 0.9) {
       this.#follow = true;
-      this.scroller.scrollTo({ top: y - clientHeight / 2, behavior: first || stillness() ? 'instant' : 'smooth' });
+      if (first) this.scroller.scrollTop = y - clientHeight / 2;
+      else glide(this.scroller, y - clientHeight / 2);
     }
   }
 
@@ -207,7 +211,7 @@ export class LadderPane extends HTMLElement {
     const { scroller, list } = this;
     // The list lies over the picture while it is used.
     const clientHeight = scroller.clientHeight - (list && document.activeElement === list.node ? list.node.offsetHeight : 0);
-    if (y0 < scroller.scrollTop + 8 || y1 > scroller.scrollTop + clientHeight - 24) scroller.scrollTo({ top: (y0 + y1) / 2 - clientHeight / 2, behavior: stillness() ? 'instant' : 'smooth' });
+    if (y0 < scroller.scrollTop + 8 || y1 > scroller.scrollTop + clientHeight - 24) glide(scroller, (y0 + y1) / 2 - clientHeight / 2);
   }
 
   /** Where on the picture, from its top, an event is. @param {MouseEvent} event @returns {[number, number]} */

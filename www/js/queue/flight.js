@@ -1,10 +1,10 @@
 /** Cards that change lanes fly: first and last place are measured, a copy travels between. */
-import { stillness } from '#lab/dom.js';
+import { MOVE_MS, stillness } from '#lab/dom.js';
 
 /** More at once would be a flurry that explains nothing. */
 const AT_ONCE = 10;
 /** How long a flight takes, in milliseconds, up to a speed; beyond the last no eye could follow it. */
-const LENGTHS = /** @type {const} */ ([[10, 420], [50, 160]]);
+const LENGTHS = /** @type {const} */ ([[10, MOVE_MS], [50, 160]]);
 
 /** @typedef {{node: HTMLElement, from: DOMRect, fade: boolean}} Leaving */
 
