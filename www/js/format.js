@@ -49,6 +49,9 @@ export function lasted(us) {
   return span(us < 60 * US ? Math.round(us / US) * US : Math.floor(us / US) * US);
 }
 
+/** Where there is no number yet. */
+export const NOTHING = '–';
+
 const NUMBERS = new Intl.NumberFormat('en');
 /** @param {number} n */
 export function count(n) {

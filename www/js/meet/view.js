@@ -2,7 +2,7 @@
 import { World } from '#servent';
 import { worldOf } from '#lab/core.js';
 import { el } from '#lab/dom.js';
-import { clock, count } from '#lab/format.js';
+import { clock, count, NOTHING } from '#lab/format.js';
 import { t } from '#lab/strings.js';
 import { meet as strings } from '#lab/strings/meet.js';
 import { form } from '#lab/meet/form.js';
@@ -64,10 +64,10 @@ export const meet = {
   outcomes(run) {
     const { knocks, heard, dropped, wrote, read, first_direct: direct } = /** @type {MeetRun} */ (run).source.totals();
     return [
-      ['knocks', t('outcome.knocks.of', { knocks, heard })],
+      ['knocks', knocks ? t('outcome.knocks.of', { knocks, heard }) : NOTHING],
       ['dropped', count(dropped)],
       ['took', direct === null ? t('outcome.took.none') : t('outcome.took.of', { us: direct })],
-      ['read', t('outcome.read.of', { read, wrote })],
+      ['read', wrote ? t('outcome.read.of', { read, wrote }) : NOTHING],
     ];
   },
   ahead(session, us) {

@@ -2,7 +2,7 @@
 import { World } from '#servent';
 import { worldOf } from '#lab/core.js';
 import { el } from '#lab/dom.js';
-import { clock, count, lasted, percent, span } from '#lab/format.js';
+import { clock, count, lasted, NOTHING, percent, span } from '#lab/format.js';
 import { t } from '#lab/strings.js';
 import { badge } from '#lab/queue/card.js';
 import { form } from '#lab/queue/form.js';
@@ -18,8 +18,6 @@ import '#lab/queue/pane.js';
 /** Stories do not change. @type {T.Preset<T.QueueScenario>[]|undefined} */
 let stories;
 
-/** Where there is no number yet. */
-const NOTHING = '–';
 /** Ten minutes. */
 const SLEEP_US = 600e6;
 
@@ -73,6 +71,13 @@ function placeOf(run, { selection }) {
   return facts;
 }
 
+/** How long they waited; what is too short to be a number is said in words. @param {number} median @param {number} most */
+function waits(median, most) {
+  const none = lasted(0);
+  if (lasted(most) === none) return NOTHING;
+  return t(lasted(median) === none ? 'outcome.waits.none' : 'outcome.waits.of', { median: lasted(median), most: lasted(most) });
+}
+
 /** @type {View} */
 export const queue = {
   id: 'queue',
@@ -90,8 +95,9 @@ export const queue = {
     const { served, lost, wait_median: median, wait_most: most, idle, used } = totals;
     return [
       ['served', count(served)],
-      ['waits', served && most > 0 ? t('outcome.waits.of', { median: lasted(median), most: lasted(most) }) : NOTHING],
-      ['idle', lasted(idle)],
+      ['waits', waits(median, most)],
+      // Before the first slot is given none stands idle.
+      ['idle', served || idle ? lasted(idle) : NOTHING],
       ['used', used === null ? NOTHING : percent(used / 1000)],
       ['lost', count(lost)],
     ];

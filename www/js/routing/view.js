@@ -2,7 +2,7 @@
 import { Routing, World } from '#servent';
 import { worldOf } from '#lab/core.js';
 import { el } from '#lab/dom.js';
-import { clock, count, fixed, percent, span } from '#lab/format.js';
+import { clock, count, fixed, NOTHING, percent, span } from '#lab/format.js';
 import { t } from '#lab/strings.js';
 import { routing as strings } from '#lab/strings/routing.js';
 import { TWICE } from '#lab/routing/flights.js';
@@ -21,8 +21,6 @@ import '#lab/routing/pane.js';
 /** Stories do not change. @type {any[]|undefined} */
 let stories;
 
-/** Where there is no number yet. */
-const NOTHING = '–';
 /** Stories about how long tables live are told beside longer ones. */
 const LIVES = ['route-expired', 'late-push'];
 const LONGER = 4;

@@ -114,6 +114,7 @@ const PAGE = {
   'outcome.served.long': 'Slots that were given',
   'outcome.waits': 'waits',
   'outcome.waits.of': (a) => `half ≤ ${a.median}, longest ${a.most}`,
+  'outcome.waits.none': (a) => `half at once, longest ${a.most}`,
   'outcome.waits.long': 'How long those waited who got a slot',
   'outcome.idle': 'idle slot time',
   'outcome.idle.long': 'How long slots were free while a client was in line, all slots added up',

@@ -112,7 +112,7 @@ function source(ctx, grid, run, colours) {
   ctx.font = `700 ${size}px ${font}`;
   ctx.fillStyle = colours.ink;
   ctx.fillText(t('swarm.source'), x + 1.25 * rem, y, side - 1.6 * rem);
-  if (side > 8.5 * rem) {
+  if (side > 8.5 * rem && run.copies > 0) {
     ctx.textAlign = 'right';
     ctx.font = `400 ${size - 1}px ${font}`;
     ctx.fillStyle = colours['ink-soft'];
@@ -168,8 +168,10 @@ export function paintRarity(ctx, grid, run, colours) {
   ctx.font = `${size - 1}px ${font}`;
   ctx.fillStyle = colours['ink-soft'];
   ctx.fillText(grid.side > 11 * rem ? t('swarm.rarity') : t('swarm.rarity.short'), grid.x + 0.5 * rem, base - tall / 2, grid.side - rem);
-  if (grid.side > 8.5 * rem) {
+  const most = Math.max(0, ...run.rarity);
+  // Before a piece is there, none is rare.
+  if (grid.side > 8.5 * rem && most > 0) {
     ctx.textAlign = 'right';
-    ctx.fillText(`${count(rarest)}–${count(Math.max(0, ...run.rarity))}`, grid.x + grid.side - 0.5 * rem, base - tall / 2);
+    ctx.fillText(`${count(rarest)}–${count(most)}`, grid.x + grid.side - 0.5 * rem, base - tall / 2);
   }
 }

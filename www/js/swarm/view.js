@@ -2,7 +2,7 @@
 import { World } from '#servent';
 import { worldOf } from '#lab/core.js';
 import { el } from '#lab/dom.js';
-import { bytes, clock, count, fixed, percent } from '#lab/format.js';
+import { bytes, clock, count, fixed, NOTHING, percent } from '#lab/format.js';
 import { t } from '#lab/strings.js';
 import { swarm as strings } from '#lab/strings/swarm.js';
 import { fitting, form } from '#lab/swarm/form.js';
@@ -52,7 +52,7 @@ function clientFacts(run, node) {
       [t('fact.policy'), t(`policy.${run.policy}.long`)],
       [t('fact.copies'), t('fact.copies.of', { copies: run.copies })],
       [t('fact.ratio'), t('fact.ratio.of', { ratio: counters.ratio / 1000 })],
-      [t('fact.messages'), fixed(counters.messages_per_piece / 1000, 2)],
+      [t('fact.messages'), counters.messages_per_piece === 0 ? NOTHING : fixed(counters.messages_per_piece / 1000, 2)],
       [t('fact.stalled'), String(counters.stalled)],
       [t('fact.quarantined'), String(counters.quarantined)],
     ];
@@ -100,8 +100,8 @@ export const swarm = {
     return [
       ['served', t('outcome.served.of', counters)],
       // Before all is there a share of the time means nothing.
-      ['finish', counters.finished || counters.bound === 0 ? t('outcome.finish.of', counters) : ''],
-      ['copies', t('outcome.copies.of', { copies })],
+      ['finish', counters.finished || (counters.bound === 0 && counters.at > 0) ? t('outcome.finish.of', counters) : ''],
+      ['copies', copies > 0 ? t('outcome.copies.of', { copies }) : NOTHING],
       ['ratio', t('outcome.ratio.of', counters)],
       ['stalled', count(counters.stalled)],
     ];

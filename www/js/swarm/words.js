@@ -16,6 +16,8 @@ export function brief(client, wide) {
   if (!client.up) return t(client.came ? 'row.gone' : 'row.absent');
   if (client.halted) return t('row.halted');
   if (client.quarantined) return t('row.quarantined');
+  // A stall that has just begun has no length yet.
+  if (client.stalled !== null && client.waits < 50_000) return wide ? t('sign.stalled') : '▮';
   if (client.stalled !== null) return t(wide ? 'row.stalled' : 'row.stalled.short', { for: length(client.waits) });
   if (client.whole) return t('row.whole');
   return client.rate > 0 ? t('row.rate', { rate: bytes(client.rate) }) : t('row.waits');

@@ -2,7 +2,7 @@
 import { World } from '#servent';
 import { worldOf } from '#lab/core.js';
 import { el } from '#lab/dom.js';
-import { clock, count } from '#lab/format.js';
+import { clock, count, NOTHING } from '#lab/format.js';
 import { t } from '#lab/strings.js';
 import { unicast as strings } from '#lab/strings/unicast.js';
 import { form } from '#lab/unicast/form.js';
@@ -74,7 +74,7 @@ export const unicast = {
   outcomes(run) {
     const { written, delivered, last, datagrams, lost, again } = /** @type {UnicastRun} */ (run).source.totals();
     return [
-      ['delivered', t('outcome.delivered.of', { delivered, written, last: last === null ? '' : clock(last - run.origin) })],
+      ['delivered', written ? t('outcome.delivered.of', { delivered, written, last: last === null ? '' : clock(last - run.origin) }) : NOTHING],
       ['datagrams', count(datagrams)],
       ['lost', count(lost)],
       ['again', count(again)],

@@ -103,6 +103,7 @@ export const page = {
   'outcome.served.long': 'Slots, die vergeben wurden',
   'outcome.waits': 'Wartezeit',
   'outcome.waits.of': (a) => `Hälfte ≤ ${a.median}, längste ${a.most}`,
+  'outcome.waits.none': (a) => `Hälfte sofort, längste ${a.most}`,
   'outcome.waits.long': 'Wie lange die gewartet haben, die einen Slot bekamen',
   'outcome.idle': 'Leerlauf',
   'outcome.idle.long': 'Wie lange Slots frei waren, während jemand in der Schlange stand; alle Slots zusammen',

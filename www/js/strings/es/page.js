@@ -103,6 +103,7 @@ export const page = {
   'outcome.served.long': 'Ranuras que se dieron',
   'outcome.waits': 'espera',
   'outcome.waits.of': (a) => `mitad ≤ ${a.median}, máxima ${a.most}`,
+  'outcome.waits.none': (a) => `mitad al momento, máxima ${a.most}`,
   'outcome.waits.long': 'Cuánto esperaron los que recibieron una ranura',
   'outcome.idle': 'ranuras paradas',
   'outcome.idle.long': 'Cuánto tiempo hubo ranuras libres con un cliente en la cola, sumadas todas',

@@ -103,6 +103,7 @@ export const page = {
   'outcome.served.long': 'Emplacements qui ont été donnés',
   'outcome.waits': 'attente',
   'outcome.waits.of': (a) => `moitié ≤ ${a.median}, max. ${a.most}`,
+  'outcome.waits.none': (a) => `moitié aussitôt, max. ${a.most}`,
   'outcome.waits.long': 'Combien de temps ont attendu ceux qui ont eu un emplacement',
   'outcome.idle': 'temps vide',
   'outcome.idle.long': 'Combien de temps des emplacements étaient libres avec un client dans la file, tous additionnés',
