@@ -81,6 +81,7 @@ const ICONS = {
   link: 'M6.6 9.4a3 3 0 0 1 0-4.3l2-2a3 3 0 0 1 4.3 4.3l-1 1-1.1-1.1 1-1a1.5 1.5 0 0 0-2.1-2.1l-2 2a1.5 1.5 0 0 0 0 2.1zm2.8-2.8a3 3 0 0 1 0 4.3l-2 2a3 3 0 0 1-4.3-4.3l1-1 1.1 1.1-1 1a1.5 1.5 0 0 0 2.1 2.1l2-2a1.5 1.5 0 0 0 0-2.1z',
   theme: 'M8 1.5a6.5 6.5 0 1 0 0 13zm0-1A7.5 7.5 0 1 1 8 15.5 7.5 7.5 0 0 1 8 .5z',
   help: 'M8 .9a7.1 7.1 0 1 1 0 14.2A7.1 7.1 0 0 1 8 .9zm0 1.5a5.6 5.6 0 1 0 0 11.2A5.6 5.6 0 0 0 8 2.4zm0 8.2a.9.9 0 1 1 0 1.9.9.9 0 0 1 0-1.9zM8 3.9c1.6 0 2.7 1 2.7 2.4 0 1-.6 1.6-1.2 2-.6.5-.8.7-.8 1.4H7.3c0-1.4.6-1.9 1.2-2.4.5-.4.8-.6.8-1 0-.6-.5-1-1.3-1s-1.3.4-1.3 1.2H5.2C5.2 4.9 6.4 3.9 8 3.9z',
+  signs: 'M3.5 1.2a2 2 0 1 1 0 4 2 2 0 0 1 0-4zM1.7 6.7h3.6v3.2H1.7zM3.5 11.2l2.2 3.6H1.3zM7.5 2.4h7V4h-7zm0 5.1h7v1.6h-7zm0 5.1h7v1.6h-7z',
   open: 'M1.5 3h4.7l1.5 2h6.8v8.5h-13z',
   save: 'M7.2 1.5h1.6v7l2.6-2.6 1.1 1.1L8 11.5 3.5 7l1.1-1.1 2.6 2.6zM2 12.5h12V14H2z',
   screen: 'M1.5 2.5h13v9h-13zM3 4v6h10V4zm2.5 8.5h5V14h-5z',
@@ -115,10 +116,10 @@ export function icon(name) {
 /** True when the user asked for less motion. */
 export const stillness = () => matchMedia('(prefers-reduced-motion: reduce)').matches;
 
-/** The one live region: one sentence a step. */
 /** What moves is there after so many milliseconds at most; `--move` in the style sheet. */
 export const MOVE_MS = 400;
 
+/** The one live region: one sentence a step. */
 let region = /** @type {HTMLElement|null} */ (null);
 
 /** @param {string} sentence */

@@ -142,6 +142,8 @@ export const queue = {
   signs: () => [
     el('p', { text: t('keys.signs.window') }),
     el('ul', { class: 'signs' }, ...['early', 'open', 'lost'].map((kind) => el('li', {}, el('span', { class: 'bar', 'aria-hidden': 'true' }, el('span', { class: kind })), t(`queue.legend.${kind}`))),
+      el('li', {}, el('span', { class: 'bar', 'aria-hidden': 'true' }, el('span', { class: 'now' })), t('keys.signs.now')),
+      el('li', {}, el('span', { class: 'card-sign', 'aria-hidden': 'true' }), t('keys.signs.cut')),
       ...(/** @type {const} */ (['active', 'parq', 'parq11', 'passive'])).map((d) => el('li', {}, badge(d), t(`dialect.${d}.long`)))),
   ],
   form,

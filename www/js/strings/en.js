@@ -406,6 +406,9 @@ const PAGE = {
   'keys.cards': 'Next client in a lane',
   'keys.sheet': 'This sheet',
   'keys.signs': 'Signs',
+  'keys.signs.picture': 'Signs of the picture',
+  'keys.signs.now': 'now',
+  'keys.signs.cut': 'not connected',
   'keys.signs.window': 'The bar of a card runs from the last answer to the deadline. The mark is now.',
 };
 

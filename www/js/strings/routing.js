@@ -139,6 +139,12 @@ export const routing = {
   'sign.twin': 'two nodes with one servent id',
   'sign.down': 'a node that is down',
   'sign.closed': 'a node behind a firewall',
+  'sign.bye': 'goodbye',
+  'sign.other': 'another message',
+  'sign.pushed': 'way of a push',
+  'sign.cut': 'a link that is cut',
+  'sign.dead': 'a link to a node that is down',
+  'sign.reached': 'a node reached by what is followed',
   'signs.routing': 'Messages keep to the right of their link. What is followed stays lit where it went first; where it came a second time the link is dashed and grey. Answers and pushes leave a broad line: the way back.',
 
   'fact.role': 'It',

@@ -2,6 +2,7 @@
 import { el, icon, setAttr, setText } from '#lab/dom.js';
 import { clock, times } from '#lab/format.js';
 import { isHidden } from '#lab/session/future.js';
+import { openDialog } from '#lab/panels/dialog.js';
 import { openDone } from '#lab/panels/done.js';
 import { t } from '#lab/strings.js';
 
@@ -34,6 +35,8 @@ export class TimeTransport extends HTMLElement {
         el('button', { class: 'button small icon plain', type: 'button', 'aria-label': t('time.slower'), title: t('time.slower'), on: { click: () => session.clock.changeSpeed(-1) } }, '−'),
         this.speed,
         el('button', { class: 'button small icon plain', type: 'button', 'aria-label': t('time.faster'), title: t('time.faster'), on: { click: () => session.clock.changeSpeed(1) } }, '+')),
+      // Where there is no room for a legend, this is the way to it.
+      el('button', { class: 'button icon plain signs-button', type: 'button', 'aria-label': t('keys.signs.picture'), title: t('keys.signs.picture'), 'aria-haspopup': 'dialog', on: { click: () => openDialog(t('keys.signs.picture'), ...session.view.signs()) } }, icon('signs')),
       this.clock, this.event, this.live, this.done, el('span', { class: 'spring' }), this.verdict, this.digest));
     for (const type of ['frame', 'play', 'run', 'known', 'faults']) session.addEventListener(type, () => this.update());
     this.update();

@@ -399,5 +399,8 @@ export const page = {
   'keys.cards': 'Nächster Client einer Spur',
   'keys.sheet': 'Diese Übersicht',
   'keys.signs': 'Zeichen',
+  'keys.signs.picture': 'Zeichen des Bildes',
+  'keys.signs.now': 'jetzt',
+  'keys.signs.cut': 'nicht verbunden',
   'keys.signs.window': 'Der Balken einer Karte reicht von der letzten Antwort bis zum Ende der Frist. Der Strich ist jetzt.',
 };

@@ -144,6 +144,12 @@ export const routing = {
   'sign.twin': 'zwei Knoten mit einer Servent-Kennung',
   'sign.down': 'ein Knoten, der aus ist',
   'sign.closed': 'ein Knoten hinter einer Firewall',
+  'sign.bye': 'Abschied',
+  'sign.other': 'eine andere Nachricht',
+  'sign.pushed': 'Weg eines Pushs',
+  'sign.cut': 'eine gekappte Verbindung',
+  'sign.dead': 'eine Verbindung zu einem Knoten, der aus ist',
+  'sign.reached': 'ein Knoten, den das Verfolgte erreicht hat',
   'signs.routing': 'Nachrichten halten sich auf ihrer Verbindung rechts. Was verfolgt wird, bleibt beleuchtet, wo es zuerst hinging; wo es ein zweites Mal hinkam, ist die Verbindung gestrichelt und grau. Antworten und Pushes hinterlassen eine breite Linie: den Rückweg.',
 
   'fact.role': 'Rolle',

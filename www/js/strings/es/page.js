@@ -399,5 +399,8 @@ export const page = {
   'keys.cards': 'Siguiente cliente de un carril',
   'keys.sheet': 'Este resumen',
   'keys.signs': 'Signos',
+  'keys.signs.picture': 'Signos de la imagen',
+  'keys.signs.now': 'ahora',
+  'keys.signs.cut': 'sin conexión',
   'keys.signs.window': 'La barra de una tarjeta va desde la última respuesta hasta el final del plazo. La marca es el ahora.',
 };

@@ -144,6 +144,12 @@ export const routing = {
   'sign.twin': 'dos nodos con un mismo identificador',
   'sign.down': 'un nodo apagado',
   'sign.closed': 'un nodo detrás de un cortafuegos',
+  'sign.bye': 'adiós',
+  'sign.other': 'otro mensaje',
+  'sign.pushed': 'camino de un push',
+  'sign.cut': 'un enlace cortado',
+  'sign.dead': 'un enlace a un nodo apagado',
+  'sign.reached': 'un nodo al que llegó lo que se sigue',
   'signs.routing': 'Los mensajes van por la derecha de su enlace. Lo que se sigue queda iluminado adonde fue primero; donde llegó por segunda vez, el enlace es gris y discontinuo. Las respuestas y los push dejan una línea ancha: el camino de vuelta.',
 
   'fact.role': 'Papel',

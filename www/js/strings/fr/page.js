@@ -399,5 +399,8 @@ export const page = {
   'keys.cards': 'Client suivant d’un couloir',
   'keys.sheet': 'Cette feuille',
   'keys.signs': 'Signes',
+  'keys.signs.picture': 'Signes de l’image',
+  'keys.signs.now': 'maintenant',
+  'keys.signs.cut': 'pas connecté',
   'keys.signs.window': 'La barre d’une carte va de la dernière réponse à l’échéance. Le trait est maintenant.',
 };

@@ -144,6 +144,12 @@ export const routing = {
   'sign.twin': 'deux nœuds au même identifiant',
   'sign.down': 'un nœud arrêté',
   'sign.closed': 'un nœud derrière un pare-feu',
+  'sign.bye': 'adieu',
+  'sign.other': 'un autre message',
+  'sign.pushed': 'chemin d’un push',
+  'sign.cut': 'un lien coupé',
+  'sign.dead': 'un lien vers un nœud arrêté',
+  'sign.reached': 'un nœud atteint par ce qui est suivi',
   'signs.routing': 'Les messages se tiennent à droite sur leur lien. Ce qui est suivi reste éclairé là où c’est d’abord allé ; là où c’est arrivé une seconde fois, le lien est gris et pointillé. Les réponses et les push laissent un trait large : le chemin de retour.',
 
   'fact.role': 'Rôle',
