@@ -15,8 +15,8 @@ export const measure = (page) => page.evaluate((picture) => {
     return node === at || node.contains(at) ? '' : `${selector} is under ${at?.outerHTML.slice(0, 80) ?? 'nothing'}`;
   };
   return {
-    // What the routers know is part of the picture of a meeting.
-    tables: seen('.meet-tables')[0]?.height ?? 0,
+    // Whose a line is, and what its router knows, is part of the picture of a meeting.
+    beside: seen('.meet-tables, .meet-cards').reduce((sum, { height }) => sum + height, 0),
     picture: seen(picture).filter(({ width }) => width > 0).map(rect).toSorted((/** @type {any} */ a, /** @type {any} */ b) => b.height - a.height)[0] ?? null,
     parts: ['.lab-head', '.lab-view', '.lab-side', '.lab-time'].map((name) => ({ name, at: rect(seen(name)[0]) })),
     covered: ['[data-do="play"]', '.track'].map(covered).filter(Boolean),
