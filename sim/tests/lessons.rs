@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use servent_sim::lesson::{
-    ALL, AnswerChoice, Help, Lesson, LessonStep, Question, QuestionKind, Task,
+    ALL, AnswerChoice, Help, Lesson, LessonStep, Question, QuestionKind, StepKind, Task,
 };
 use servent_sim::registry::ProtocolId;
 
@@ -188,4 +188,36 @@ fn the_module_carries_every_lesson_of_the_folder() {
         let lesson = Lesson::parse(&text).unwrap_or_else(|why| panic!("{name}: {why}"));
         assert_eq!(name, format!("{}.toml", lesson.id));
     }
+}
+
+/// What is right because nothing happens, or of half of all that happens, is seen
+/// only at the end.
+const SEEN_AT_THE_END: [&str; 2] = ["deadlock", "fill-the-queue"];
+
+#[test]
+fn the_verdict_on_a_prediction_comes_with_what_was_asked() {
+    for lesson in servent_sim::lesson::all() {
+        for (i, step) in lesson.steps.iter().enumerate() {
+            if step.kind != StepKind::Reveal {
+                continue;
+            }
+            let decided = lesson.decided(i).expect("a run");
+            let late = SEEN_AT_THE_END.contains(&lesson.id.as_str());
+            assert_eq!(decided.is_none(), late, "{}, step {}", lesson.id, i + 1);
+        }
+    }
+}
+
+#[test]
+fn what_is_seen_belongs_to_a_step_that_shows_it_and_has_to_happen_there() {
+    let text = ALL[1];
+    let never = text.replace(
+        "until = 120",
+        "until = 120\nseen = { happens = { event = \"queue.lost\", about = \"parq-2\" } }",
+    );
+    let report = Lesson::parse(&never).expect("a lesson").check(1);
+    assert!(report.wrong.iter().any(|found| found.what.contains("`seen`")), "{:?}", report.wrong);
+    let elsewhere = text.replace("at = 20", "seen = { never = { event = \"queue.lost\" } }");
+    let told = Lesson::parse(&elsewhere).expect_err("a step that shows nothing").what;
+    assert!(told.contains("`seen` belongs"), "{told}");
 }

@@ -80,6 +80,15 @@ impl Lesson {
         give(&self.of.grade(step as usize, &reply)?)
     }
 
+    /// When a step that shows something has shown what was asked before, in
+    /// microseconds; `undefined` where only its end does.
+    ///
+    /// # Errors
+    /// When there is no such step.
+    pub fn decided(&self, step: u32) -> Result<Option<f64>, JsError> {
+        Ok(self.of.decided(step as usize)?.map(|at| at.as_micros() as f64))
+    }
+
     /// What is right in a step, for a teacher who corrects answers on paper.
     ///
     /// # Errors

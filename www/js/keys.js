@@ -13,7 +13,7 @@ import { VIEWS } from '#lab/views.js';
 const SHEET = /** @type {[string, string[]][]} */ ([
   ['play', ['Space']], ['step', ['←', '→']], ['stepNode', ['⇧←', '⇧→']], ['speed', ['[', ']']], ['loss', ['.', ',']],
   ['views', VIEWS.map((_, i) => String(i + 1))], ['compare', ['V']], ['events', ['E']],
-  ['branch', ['B']], ['parent', ['U']], ['undo', ['Ctrl Z', 'Ctrl ⇧ Z']], ['search', ['/']], ['future', ['H']], ['lesson', ['PgUp', 'PgDn']], ['black', ['B', '.']], ['link', ['C']], ['sheet', ['?']],
+  ['branch', ['B']], ['parent', ['U']], ['undo', ['Ctrl Z', 'Ctrl ⇧ Z']], ['search', ['/']], ['future', ['H']], ['lesson', ['PgUp', 'PgDn']], ['skip', ['PgDn']], ['black', ['B', '.']], ['link', ['C']], ['sheet', ['?']],
 ]);
 
 /** Keys that lead away from what a class looks at. */

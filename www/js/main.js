@@ -436,7 +436,7 @@ class ServentLab extends HTMLElement {
     // A presenter's keys always do something.
     if (!room.view) return this.session.clock.step(by);
     if (by > 0 && room.asks) return announce(t('lesson.first'));
-    return room.go(room.step + by);
+    return room.turn(by);
   }
 
   /** Nothing on the page knows more than the clock, or all that is known is shown again; a learner who is asked what will happen never sees it. @param {boolean} wished */

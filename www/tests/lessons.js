@@ -60,3 +60,37 @@ export const DEEDS = {
   'close-in-flight': { 2: { right: { acts: [{ at: 0, drop: { from: 0, to: 1, n: 9 } }] }, wrong: { acts: [{ at: 0, drop: { from: 0, to: 1, n: 5 } }] } } },
   firewalls: { 2: { right: { set: { 'swarm.connect_failures': 0 } }, wrong: { set: { source_slots: 2 } } } },
 };
+
+/**
+ * Of each step to watch: the second at which what was asked has happened, and the event by
+ * which it has; or why only the end of the step shows it.
+ * @type {Record<string, [number, string]|string>}
+ */
+export const WATCHED = {
+  'polling-windows': [20.05, 'queue.lost'],
+  'cut-the-wire': [35, 'queue.lost'],
+  newcomer: [198.37, 'queue.started'],
+  'server-restart': [105, 'queue.restored'],
+  'three-languages': [78.26, 'queue.started'],
+  'hang-up': [85.85, 'queue.told'],
+  flood: [0.48, 'message.judged'],
+  'way-back': [2.3, 'message.judged'],
+  'late-push': [3662.3, 'message.judged'],
+  mesh: [1.59, 'message.judged'],
+  'hop-limit': [0.48, 'message.judged'],
+  'late-answer': [1222.8, 'message.judged'],
+  'lose-the-middle': [0.345, 'unicast.requested'],
+  'lose-the-last': [0.489, 'unicast.delivered'],
+  'lose-the-first': [0.195, 'unicast.delivered'],
+  'lose-the-ack': [0.247, 'unicast.duplicate'],
+  restart: [0.72, 'unicast.first_requested'],
+  'close-in-flight': [0.542, 'unicast.closed'],
+  'fill-the-queue': 'what half of all datagrams waited is known when the last has arrived',
+  'free-piece': [9.25, 'swarm.arrived'],
+  'two-for-one': [2, 'swarm.unstalled'],
+  deadlock: 'that nothing moves any more is seen by waiting',
+  'rarest-first': [29.25, 'swarm.finished'],
+  liar: [7.25, 'swarm.quarantined'],
+  firewalls: [24, 'swarm.mode'],
+  'two-doors': [1.14, 'packet.arrived'],
+};

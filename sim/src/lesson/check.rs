@@ -74,6 +74,11 @@ impl Lesson {
             if let Task::Goal(goal) = &step.task {
                 self.check_goal(i, step, goal, &mut report);
             }
+            if step.seen.is_some() && self.decided(i).is_ok_and(|at| at.is_none()) {
+                let what =
+                    String::from("what `seen` names does not happen between `at` and `until`");
+                report.wrong.push(Finding { step: i + 1, seed: self.seed(step, 0), what });
+            }
         }
         report
     }

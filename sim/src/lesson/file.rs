@@ -177,15 +177,16 @@ fn step(
     asked: &[(String, usize)],
     before: &[LessonStep],
     span: Range<usize>,
-    raw: raw::RawStep,
+    mut raw: raw::RawStep,
 ) -> FileResult<LessonStep> {
     let (kind, place) = (*raw.r#do.get_ref(), raw.r#do.span());
+    let seen = raw.seen.take().map(|seen| seen_in(known, kind, seen)).transpose()?;
     let at = raw.at.as_ref().map(|at| moment(known, at)).transpose()?;
     let until = raw.until.as_ref().map(|until| moment(known, until)).transpose()?;
     let tweak = StageTweak { seed: raw.seed, set: raw.set.clone(), acts: Vec::new() };
     stage.with(&tweak).map_err(|why| (span, why.to_string()))?;
     let (text, clause) = (raw.text.get_ref().clone(), raw.clause.clone());
-    let told = LessonStep { kind, text, at, until, clause, tweak, task: Task::Nothing };
+    let told = LessonStep { kind, text, at, until, seen, clause, tweak, task: Task::Nothing };
     let count = usize::from(raw.choices.is_some())
         + usize::from(raw.number.is_some())
         + usize::from(raw.point.is_some())
@@ -218,6 +219,18 @@ fn step(
         }
         _ => Ok(told),
     }
+}
+
+/// What has been seen when a verdict comes.
+fn seen_in(
+    known: &KnownNames,
+    kind: StepKind,
+    seen: Spanned<raw::RawClaim>,
+) -> FileResult<RunClaim> {
+    if kind != StepKind::Reveal {
+        return wrong(seen.span(), "`seen` belongs to a step that shows something: `reveal`");
+    }
+    claim(known, seen)
 }
 
 /// What was asked before, of another world.

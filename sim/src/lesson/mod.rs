@@ -8,6 +8,7 @@
 mod check;
 mod claim;
 mod course;
+mod decided;
 mod file;
 pub mod group;
 mod question;
@@ -146,6 +147,9 @@ pub struct LessonStep {
     pub at: Option<Instant>,
     /// Where it stops: what happens later answers nothing in this step.
     pub until: Option<Instant>,
+    /// What has been seen when the verdict comes; where it does not say, what was asked
+    /// tells it.
+    pub seen: Option<RunClaim>,
     /// The requirement behind it, as `AQ-7`.
     pub clause: Option<String>,
     /// How its world differs from the lesson's.

@@ -52,6 +52,7 @@ pub(super) struct RawStep {
     pub(super) id: Option<Spanned<String>>,
     pub(super) at: Option<Spanned<f64>>,
     pub(super) until: Option<Spanned<f64>>,
+    pub(super) seen: Option<Spanned<RawClaim>>,
     pub(super) clause: Option<String>,
     pub(super) seed: Option<u64>,
     #[serde(default)]

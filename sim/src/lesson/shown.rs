@@ -96,7 +96,7 @@ impl From<&Lesson> for LessonView {
 
 impl From<&LessonStep> for StepView {
     fn from(step: &LessonStep) -> Self {
-        let LessonStep { kind, text, at, until, clause, tweak, task } = step.clone();
+        let LessonStep { kind, text, at, until, clause, tweak, task, .. } = step.clone();
         let task = match &task {
             Task::Nothing => None,
             Task::Question(question) => Some(TaskView::Question(question.into())),

@@ -34,6 +34,7 @@ export class Classroom extends EventTarget {
   /** @type {Lesson|null} */ lesson = null;
   /** @type {T.LessonView|null} */ view = null;
   step = 0;
+  /** When this step has shown what was asked before; null where only its end does. @type {number|null} */ decided = null;
   /** What was answered, by step. @type {Map<number, Answered>} */ answers = new Map();
   /** How the last attempt at a goal went. @type {T.GoalAttempt|null} */ attempt = null;
   /** Settings that were changed to reach a goal. @type {Record<string, any>} */ set = {};
@@ -74,10 +75,21 @@ export class Classroom extends EventTarget {
     return null;
   }
 
-  /** What is shown in this step has been seen to its end. */
+  /** What was asked before has been shown in this step, so that it can be judged. */
   get seen() {
     const { run, clock: { end } } = this.session;
     // A world may come to rest before that.
+    this.#saw ||= run !== null && run.now >= Math.min(this.decided ?? this.now?.until ?? 0, end);
+    return this.#saw;
+  }
+  #saw = false;
+
+  /** A verdict waits in this step for what is shown. */
+  get awaits() { return this.now?.kind === 'reveal' && this.before !== null && !this.seen; }
+
+  /** What is shown in this step has been shown to its end. */
+  get #over() {
+    const { run, clock: { end } } = this.session;
     return run !== null && run.now >= Math.min(this.now?.until ?? 0, end);
   }
 
@@ -99,6 +111,7 @@ export class Classroom extends EventTarget {
     if (lesson !== this.lesson) {
       this.lesson?.free();
       this.answers.clear();
+      this.#decisions.clear();
       this.#world = '';
     }
     this.lesson = lesson;
@@ -115,15 +128,22 @@ export class Classroom extends EventTarget {
   go(step) {
     const { session, lesson, view } = this;
     if (!lesson || !view?.steps[step]) return;
+    const shown = this.#ahead(step);
     this.step = step;
     this.#since = performance.now();
     this.attempt = null;
     this.set = {};
     const { at, kind } = view.steps[step];
+    this.#saw = false;
+    this.decided = kind === 'reveal' && this.before ? this.#decision(step) : null;
     const wanted = `${view.id}/${view.steps[step].other_world || OWN.includes(kind) ? step : 'own'}`;
     session.clock.limit = Infinity;
-    session.clock.pace = null;
+    session.clock.mark = this.decided ?? Infinity;
+    session.clock.halt = Infinity;
     const fresh = this.#world !== wanted;
+    // Who goes on before its end still sees the rest.
+    if (shown !== null && !fresh && at === null) session.clock.halt = shown;
+    else session.clock.pace = null;
     if (fresh) this.#stage({});
     this.#world = wanted;
     // A learner who comes by a link has seen what was shown before.
@@ -137,6 +157,27 @@ export class Classroom extends EventTarget {
     this.dispatchEvent(new Event('step'));
     session.emit('lesson');
   }
+
+  /** On, and back; but first to the verdict that waits. @param {number} by */
+  turn(by) {
+    if (by > 0 && this.awaits) return this.session.clock.seek(this.decided ?? this.now?.until ?? 0);
+    return this.go(this.step + by);
+  }
+
+  /** The end of what is still being shown when one goes on to a step. @param {number} step */
+  #ahead(step) {
+    const { now, session: { clock } } = this;
+    if (step <= this.step) return null;
+    if (now?.kind === 'reveal') return this.#over ? null : now.until;
+    return Number.isFinite(clock.halt) && this.session.run !== null && this.session.run.now < clock.halt ? clock.halt : null;
+  }
+
+  /** When a step has shown what was asked; a run of its world says so, once. @param {number} step */
+  #decision(step) {
+    if (!this.#decisions.has(step)) this.#decisions.set(step, this.lesson?.decided(step) ?? null);
+    return this.#decisions.get(step) ?? null;
+  }
+  /** @type {Map<number, number|null>} */ #decisions = new Map();
 
   /** Where the last question stood. @param {number} step */
   #asked(step) { return this.view?.steps.slice(0, step).findLast((one) => one.at !== null)?.at ?? null; }
@@ -166,7 +207,7 @@ export class Classroom extends EventTarget {
   show() {
     const { now, session } = this;
     const until = now?.until;
-    if (!session.run || until === null || until === undefined || this.seen) return;
+    if (!session.run || until === null || until === undefined || this.#over) return;
     if (stillness()) return session.clock.seek(until);
     const speed = (until - session.run.now) / SHOWN_US;
     session.clock.speed = SPEEDS.findLast((one) => one <= speed) ?? SPEEDS[0];
@@ -242,7 +283,7 @@ export class Classroom extends EventTarget {
     Object.assign(this, { lesson: null, view: null, step: 0, attempt: null });
     this.answers.clear();
     this.#world = '';
-    this.session.clock.limit = Infinity;
+    Object.assign(this.session.clock, { limit: Infinity, mark: Infinity, halt: Infinity });
     this.session.lesson = null;
     this.dispatchEvent(new Event('step'));
     this.session.emit('lesson');

@@ -148,7 +148,10 @@ export class LessonPanel extends HTMLElement {
   #foot(view, step) {
     const room = /** @type {Classroom} */ (this.room);
     const last = step === view.steps.length - 1;
-    const next = el('button', { class: `button${room.asks || (room.now?.kind === 'goal' && !room.attempt?.right) ? '' : ' primary'}`, type: 'button', data: { lesson: 'next' }, disabled: room.asks, text: t(last ? 'lesson.others' : 'lesson.next'), on: { click: () => (last ? this.list?.() : room.go(step + 1)) } });
+    // What is to be shown comes first: until then the same button leads there.
+    const { awaits } = room;
+    const later = room.asks || awaits || (room.now?.kind === 'goal' && !room.attempt?.right);
+    const next = el('button', { class: `button${later ? '' : ' primary'}`, type: 'button', data: { lesson: 'next' }, disabled: room.asks, text: t(awaits ? 'lesson.skip' : last ? 'lesson.others' : 'lesson.next'), on: { click: () => (last ? this.list?.() : room.turn(1)) } });
     const back = el('button', { class: 'button', type: 'button', data: { lesson: 'back' }, disabled: step === 0, text: t('lesson.back'), on: { click: () => room.go(step - 1) } });
     const replay = room.now?.kind === 'reveal' && room.seen ? el('button', { class: 'button', type: 'button', data: { lesson: 'replay' }, text: t('lesson.replay'), on: { click: () => room.go(step) } }) : null;
     setAttr(next, 'title', room.asks ? t('lesson.first') : null);

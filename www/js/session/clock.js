@@ -27,6 +27,8 @@ export class Clock {
   ease = new Ease();
   /** The clock does not go beyond this instant while something is asked about it. */
   limit = Infinity;
+  /** No frame skips this instant. */ mark = Infinity;
+  /** Playing pauses here once. */ halt = Infinity;
   /** Where a lesson shows something, long waits pass quickly. @type {import('./ease.js').Pace|null} */ pace = null;
   #last = 0;
   #frame = 0;
@@ -150,12 +152,14 @@ export class Clock {
   /** @param {Run} run @param {number} ms */
   #advance(run, ms) {
     const us = this.pace ? this.pace.ahead(run.now, ms) : ms * 1000 * this.speed * this.ease.factor(run, this.speed, `${this.session.actions.branch}|${this.session.actions.log.length}`);
-    const to = Math.min(this.end, this.session.view.ahead?.(this.session, us) ?? run.now + us);
+    const before = run.now;
+    const ahead = (/** @type {number} */ at) => (at > before ? at : Infinity);
+    const to = Math.min(this.end, ahead(this.mark), ahead(this.halt), this.session.view.ahead?.(this.session, us) ?? before + us);
     this.session.guard(() => {
       const reached = run.advance(to, SLICE_MS / this.session.runs().length);
       if (this.session.other) this.session.other.advance(reached, SLICE_MS / 2);
     });
-    if (this.session.run && run.now >= this.end) this.pause();
+    if (this.session.run && (run.now >= this.end || (before < this.halt && run.now >= this.halt))) this.pause();
   }
 
   /** Runs the future ahead while there is time; true when all is known. */

@@ -52,6 +52,7 @@ export const lesson = {
   'lesson.concept': 'What it is called',
   'lesson.clause': 'The rule',
   'lesson.next': 'Next',
+  'lesson.skip': 'Skip to the answer',
   'lesson.back': 'Back',
   'lesson.replay': 'Show it again',
   'lesson.others': 'All lessons',
@@ -85,6 +86,7 @@ export const lesson = {
   'tool.save.class': 'Copy a link for a class: this story alone',
   'class.done': 'Link copied. It opens this story and leads nowhere else.',
   'keys.lesson': 'Back and forth in a lesson; without one, an event',
+  'keys.skip': 'While a lesson shows something: to the answer',
   'keys.black': 'In projector mode: black screen, and back with any key',
   'black.screen': 'Black screen. Any key brings the page back.',
 };

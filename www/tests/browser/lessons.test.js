@@ -172,6 +172,66 @@ for (const name of BROWSERS) {
       await page.close();
     });
 
+    for (const [view, id] of Object.entries({ ...LESSONS, routing: 'late-push' })) {
+      test(`${id}: the verdict comes with what was asked, and the way on`, async () => {
+        const { page, complaints } = await open(started, `#1/${view}?les=${id}/1`);
+        await page.waitForSelector('lesson-panel:not([hidden]) h2');
+        const seen = await page.evaluate(async (reply) => {
+          const { room, session } = /** @type {any} */ (document.querySelector('servent-lab'));
+          room.go(room.view.steps.findIndex((/** @type {any} */ one) => one.kind === 'predict'));
+          room.commit(reply);
+          room.turn(1);
+          const { decided, now: { until } } = room;
+          const next = () => /** @type {HTMLElement} */ (document.querySelector('[data-lesson="next"]'));
+          const before = { primary: next().classList.contains('primary'), text: next().textContent };
+          while (!document.querySelector('.lesson-verdict')) await new Promise(requestAnimationFrame);
+          return { before, late: session.run.now - decided, left: until - decided, primary: next().classList.contains('primary'), text: next().textContent, playing: session.clock.playing };
+        }, Object.values(ANSWERS[id])[0].wrong);
+        assert.deepEqual(seen.before, { primary: false, text: 'Skip to the answer' });
+        assert.ok(seen.late >= 0 && seen.late < 1e6, `${seen.late / 1e6} s behind it`);
+        assert.ok(seen.left > 0, 'there is more to be seen');
+        assert.deepEqual([seen.primary, seen.text, seen.playing], [true, 'Next', true], 'and it plays on');
+        assert.deepEqual(complaints, []);
+        await page.close();
+      });
+    }
+
+    test('no key and no button goes on past a verdict that was not given', async () => {
+      const { page } = await open(started, '#1/queue?les=cut-the-wire/2');
+      await page.waitForSelector('.lesson-choice');
+      for (const on of [() => page.keyboard.press('PageDown'), () => page.click('[data-lesson="next"]')]) {
+        await page.evaluate((reply) => /** @type {any} */ (document.querySelector('servent-lab')).room.commit(reply), ANSWERS['cut-the-wire'][1].wrong);
+        await on();
+        assert.equal((await lesson(page)).kind, 'reveal');
+        assert.equal(await page.$('.lesson-verdict'), null);
+        await on();
+        await page.waitForSelector('.lesson-verdict');
+        const { step, kind, now } = await lesson(page);
+        assert.equal(kind, 'reveal', 'the first press leads to the verdict');
+        assert.ok(now >= 35e6 && now < 45e6, `${now}`);
+        await on();
+        assert.equal((await lesson(page)).step, step + 1, 'the second one leads on');
+        // What was being shown is shown to its end, and no further.
+        await page.waitForFunction(() => !/** @type {any} */ (document.querySelector('servent-lab')).session.clock.playing);
+        assert.equal((await lesson(page)).now, 120e6);
+        // Who looks back a moment is not led forward again.
+        await page.keyboard.press('PageUp');
+        await page.keyboard.press('PageUp');
+        assert.equal((await lesson(page)).kind, 'predict');
+      }
+      await page.close();
+    });
+
+    test('the keys say so in each language', async () => {
+      for (const [language, says] of Object.entries({ en: 'to the answer', de: 'zur Antwort', es: 'a la respuesta', fr: 'à la réponse' })) {
+        const { page } = await open(started, `#1/queue?p=one-cut-wire&lang=${language}`);
+        await page.keyboard.press('?');
+        const rows = await page.$$eval('.sheet > div', (all) => all.map((row) => row.textContent ?? ''));
+        assert.ok(rows.some((row) => row.includes(says) && row.includes('PgDn')), `${language}: ${rows}`);
+        await page.close();
+      }
+    });
+
     test('what was said of the world before is gone when a lesson begins', async () => {
       const { page } = await open(started, '#1/queue?p=one-cut-wire&t=20000');
       await page.evaluate(() => { const { session } = /** @type {any} */ (document.querySelector('servent-lab')); session.actions.gesture('restart'); });

@@ -4,7 +4,7 @@ import { before, test } from 'node:test';
 import { parts, plain } from '../../js/lesson/marks.js';
 import { speak, t } from '../../js/strings.js';
 import { inNode } from '../digest.js';
-import { ANSWERS, DEEDS } from '../lessons.js';
+import { ANSWERS, DEEDS, WATCHED } from '../lessons.js';
 
 /** @type {import('#servent')} */
 let core;
@@ -54,6 +54,32 @@ test('a lesson says nothing of its answers, and names a passage that there is', 
       if (clause) assert.ok(core.chapter(clause), `${view.id}: ${clause}`);
     }
     assert.ok(view.exit_test || view.steps.some(({ kind, clause }) => kind === 'explain' && clause), `${view.id} explains by a rule`);
+  }
+});
+
+test('a step to watch has shown what was asked when its event has happened, or says why not before its end', () => {
+  const watched = core.Lesson.all().flatMap((view) => view.steps.flatMap((step, i) => (step.kind === 'reveal' ? [{ view, step, i }] : [])));
+  assert.deepEqual(watched.map(({ view }) => view.id).sort(), Object.keys(WATCHED).sort(), 'each lesson has one');
+  for (const { view, step, i } of watched) {
+    const lesson = core.Lesson.find(view.id);
+    assert.ok(lesson);
+    const [decided, told] = [lesson.decided(i), WATCHED[view.id]];
+    if (typeof told === 'string') {
+      assert.equal(decided, undefined, `${view.id}: ${told}`);
+    } else {
+      const [second, what] = told;
+      const asked = view.steps.slice(0, i).findLast(({ kind }) => kind === 'predict');
+      assert.ok(decided && decided > (asked?.at ?? 0) && decided <= (step.until ?? 0), `${view.id}: ${decided}`);
+      assert.ok(Math.abs(decided / 1e6 - second) < 0.5, `${view.id}: at ${decided / 1e6} s, and not at ${second} s`);
+      // The world says so itself.
+      const run = core.World.fromScenario(view.view, lesson.scenario(i, {})).run();
+      run.seek(decided);
+      const [area, name] = what.split('.');
+      const since = run.records(0, run.index(), '').filter(({ at }) => at > decided - 1e6);
+      assert.ok(since.some(({ event }) => /** @type {any} */ (event)[area]?.what === name), `${view.id}: ${what} in the second before ${decided / 1e6} s`);
+      run.free();
+    }
+    lesson.free();
   }
 });
 

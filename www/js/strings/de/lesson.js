@@ -52,6 +52,7 @@ export const lesson = {
   'lesson.concept': 'Wie man das nennt',
   'lesson.clause': 'Die Regel',
   'lesson.next': 'Weiter',
+  'lesson.skip': 'Zur Antwort springen',
   'lesson.back': 'Zurück',
   'lesson.replay': 'Noch einmal zeigen',
   'lesson.others': 'Alle Lektionen',
@@ -85,6 +86,7 @@ export const lesson = {
   'tool.save.class': 'Link für eine Klasse kopieren: nur diese Geschichte',
   'class.done': 'Link kopiert. Er öffnet diese Geschichte und führt nirgendwo sonst hin.',
   'keys.lesson': 'Vor und zurück in einer Lektion; ohne Lektion ein Ereignis',
+  'keys.skip': 'Während eine Lektion etwas zeigt: zur Antwort',
   'keys.black': 'Für den Beamer: schwarzer Bildschirm; zurück mit jeder Taste',
   'black.screen': 'Schwarzer Bildschirm. Jede Taste bringt die Seite zurück.',
 };

@@ -52,6 +52,7 @@ export const lesson = {
   'lesson.concept': 'Cómo se llama esto',
   'lesson.clause': 'La regla',
   'lesson.next': 'Siguiente',
+  'lesson.skip': 'Saltar a la respuesta',
   'lesson.back': 'Atrás',
   'lesson.replay': 'Mostrar otra vez',
   'lesson.others': 'Todas las lecciones',
@@ -85,6 +86,7 @@ export const lesson = {
   'tool.save.class': 'Copiar un enlace para una clase: solo esta historia',
   'class.done': 'Enlace copiado. Abre esta historia y no lleva a ningún otro sitio.',
   'keys.lesson': 'Adelante y atrás en una lección; sin lección, un suceso',
+  'keys.skip': 'Mientras una lección muestra algo: a la respuesta',
   'keys.black': 'Para el proyector: pantalla negra; cualquier tecla la quita',
   'black.screen': 'Pantalla negra. Cualquier tecla devuelve la página.',
 };

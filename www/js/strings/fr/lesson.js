@@ -52,6 +52,7 @@ export const lesson = {
   'lesson.concept': 'Comment cela s’appelle',
   'lesson.clause': 'La règle',
   'lesson.next': 'Suivant',
+  'lesson.skip': 'Passer à la réponse',
   'lesson.back': 'Retour',
   'lesson.replay': 'Montrer encore une fois',
   'lesson.others': 'Toutes les leçons',
@@ -85,6 +86,7 @@ export const lesson = {
   'tool.save.class': 'Copier un lien pour une classe : seulement cette histoire',
   'class.done': 'Lien copié. Il ouvre cette histoire et ne mène nulle part ailleurs.',
   'keys.lesson': 'En avant et en arrière dans une leçon ; sans leçon, un événement',
+  'keys.skip': 'Pendant qu’une leçon montre quelque chose : à la réponse',
   'keys.black': 'Pour le projecteur : écran noir ; toute touche l’enlève',
   'black.screen': 'Écran noir. Toute touche fait revenir la page.',
 };
