@@ -101,6 +101,10 @@ for (const name of BROWSERS) {
       await page.emulateMediaType('print');
       assert.equal(await page.$eval('servent-lab', (n) => n.checkVisibility()), false);
       assert.equal(await page.$eval('.worksheet', (n) => getComputedStyle(n).color), 'rgb(0, 0, 0)');
+      // The picture is as wide as the paper, which is 174 mm between its margins.
+      await page.setViewport({ width: 658, height: 900 });
+      const { width, right } = await page.$eval('.worksheet figure img', (n) => { const { width: wide, right: edge } = n.getBoundingClientRect(); return { width: wide, right: edge }; });
+      assert.ok(width > 640 && right <= 659, `${width} to ${right}`);
       const pdf = Buffer.from(await page.pdf({ preferCSSPageSize: true })).toString('latin1');
       const pages = pdf.match(/\/Type\s*\/Page\b/g)?.length ?? 0;
       assert.ok(pages >= 1 && pages <= 3, `${pages} pages`);
