@@ -156,7 +156,7 @@ export function enlarged({ width, height, rgb }, by) {
 /** A grid of which only what differs from another has its ink, in red. @param {Picture} before @param {Picture} now @returns {Picture} */
 export function marked(before, now) {
   const [light, colour] = [distances(before, now, 'light'), distances(before, now, 'colour')];
-  const rgb = Uint8Array.from(now.rgb, (byte) => 192 + Math.round(byte / 4));
+  const rgb = Uint8Array.from(now.rgb, (byte) => 191 + Math.round(byte / 4));
   light.forEach((far, at) => { if (Math.max(far, colour[at]) > 1) rgb.set([213, 94, 0], at * 3); });
   return { ...now, rgb };
 }
