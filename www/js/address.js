@@ -2,6 +2,7 @@
 import { isEmbedded } from '#lab/embed.js';
 import { isLocked } from '#lab/lock.js';
 import { linkTo } from '#lab/permalink.js';
+import { standing } from '#lab/peer/enter.js';
 
 /** @import { Session } from './session/session.js' */
 
@@ -40,6 +41,15 @@ export class Address {
     this.#followed = true;
   }
 
+  /** Another screen has the address: what is looked at behind it is not written. */
+  away = false;
+
+  /** The lab has it again. */
+  back() {
+    this.away = false;
+    this.arrived();
+  }
+
   /** True when one went on to something else, and can come back. The history of another page is not this one's. */
   #moved() {
     const { view, lesson, preset, title, mode, run } = this.session;
@@ -52,11 +62,13 @@ export class Address {
 
   /** @param {string} link @param {boolean} [entry] a new one in the history */
   #put(link, entry = false) {
-    this.own = link;
-    const address = link || location.pathname + location.search;
+    if (this.away) return;
+    const { hash, state } = link ? { hash: link, state: null } : standing();
+    this.own = hash;
+    const address = hash || location.pathname + location.search;
     try {
       if (entry && link) history.pushState(null, '', address);
-      else history.replaceState(null, '', address);
+      else history.replaceState(state, '', address);
     } catch {
       // A page that may not have an address of its own has none to keep.
     }

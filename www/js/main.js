@@ -25,7 +25,7 @@ import { keepOffline } from '#lab/open/offline.js';
 import { openMenu } from '#lab/panels/menu.js';
 import { scenarioDialog } from '#lab/panels/scenario.js';
 import { linkForClass, linkOf, openLink, viewIn } from '#lab/permalink.js';
-import { enter, enters } from '#lab/peer/enter.js';
+import { enter, enters, resume } from '#lab/peer/enter.js';
 import { Session } from '#lab/session/session.js';
 import { speak, t, tell } from '#lab/strings.js';
 import { keysWanted, nextTheme, projecting, recall, remember, restoreTheme, themeNow, toggleProjector } from '#lab/theme.js';
@@ -55,7 +55,10 @@ class ServentLab extends HTMLElement {
     await speakAsWanted(location.hash);
     this.#lock();
     this.session.keys = keysWanted();
-    const tape = enters(location.hash) ? await enter(this) : null;
+    resume();
+    let tape = null;
+    while (enters(location.hash)) tape = await enter(this);
+    this.address.arrived();
     this.session.clock.ease.on = recall('ease') !== 'off';
     this.replaceChildren(el('p', { class: 'lab-boot', text: t('app.loading') }));
     try {
@@ -66,6 +69,7 @@ class ServentLab extends HTMLElement {
       this.session.clock.speed = view.speed;
       speak(view.strings, view.id);
       this.#build();
+      this.#wayBack();
       if (tape) await this.#beginInside(tape);
       else await this.#begin();
       keepOffline();
@@ -108,7 +112,7 @@ class ServentLab extends HTMLElement {
     session.addEventListener('notice', (e) => this.#notice(/** @type {CustomEvent} */ (e).detail));
     listen(session, { copyLink: () => this.#copyLink(), future: () => this.#wish(!this.wished), search: () => this.#search(), lesson: (by) => this.#turn(by), view: (id) => this.#goTo(id) });
     acceptDrops(session, (text) => this.#teach(text), !isLocked());
-    addEventListener('hashchange', () => { if (location.hash !== this.address.own) this.#follow(); });
+    addEventListener('hashchange', () => { if (location.hash !== this.address.own && !this.hidden) this.#follow(); });
     addEventListener('hashchange', () => { if (speaksOtherwise(location.hash)) location.reload(); });
   }
 
@@ -246,17 +250,24 @@ class ServentLab extends HTMLElement {
     return el('button', { class: 'button plain language', type: 'button', 'aria-haspopup': 'menu', title, data: { tool: 'language' }, on: { click: (/** @type {any} */ e) => openMenu(e.currentTarget, t('tool.language'), items) } }, now.toUpperCase());
   }
 
-  /** A servent in this page, beside the lab. */
+  /** A servent in this page, or a screen of the room, beside the lab, which waits as it is. @returns {Promise<unknown>} */
   async #takePart() {
+    const { address } = this;
+    const { own } = address;
     this.session.clock.pause();
+    address.away = true;
     const tape = await enter(this);
-    return tape ? this.#lookInside(tape) : this.#wayBack();
+    address.back();
+    this.#wayBack();
+    if (tape) return this.#lookInside(tape);
+    if (tape === null) return address.keep();
+    if (enters(location.hash)) return this.#takePart();
+    return location.hash === own ? undefined : this.#openHash();
   }
 
-  /** What it has recorded until now, or a world made of that. @param {Uint8Array|{scenario: any}} tape */
+  /** What was recorded until now, or a world made of that. @param {Uint8Array|{scenario: any}} tape */
   async #lookInside(tape) {
     this.live.stop();
-    this.#wayBack();
     if ('scenario' in tape) {
       this.session.setView(await viewOf('queue'));
       this.session.mode = 'compare';
@@ -354,8 +365,8 @@ class ServentLab extends HTMLElement {
     // What is embedded is up to the page around it.
     if (isEmbedded()) this.#lock();
     else if (isLocked()) return this.address.show(this.address.own);
-    this.address.arrived();
     if (enters(location.hash)) return this.#takePart();
+    this.address.arrived();
     return this.#openHash();
   }
 

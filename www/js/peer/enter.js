@@ -14,10 +14,22 @@ const screenIn = (hash) => (hash === '' && inRoom() ? 'part' : Object.keys(SCREE
 /** True when a link leads there. @param {string} hash */
 export const enters = (hash) => screenIn(hash) !== undefined;
 
+/** The screen that was left for the lab, if any. */
+let left = '';
+
+/** Where the lab stands with something that has no address of its own, and what a reload there leads back to. In a room the short address is that of the page that takes part. */
+export const standing = () => (inRoom() && left ? { hash: '#1/queue', state: { screen: left } } : { hash: '', state: null });
+
+/** A reload of what was looked at from a screen leads back to the screen. */
+export function resume() {
+  const name = history.state?.screen;
+  if (Object.hasOwn(SCREENS, name ?? '')) history.replaceState(null, '', screenIn('') === name ? location.pathname : `#${name}`);
+}
+
 /**
  * Shows the screen in the place of the lab, until the user goes back; then what the servent has recorded.
  * @param {HTMLElement} lab
- * @returns {Promise<Uint8Array|{scenario: any}|null>}
+ * @returns {Promise<Uint8Array|{scenario: any}|null|undefined>} nothing when the browser's own buttons led away
  */
 export async function enter(lab) {
   const name = screenIn(location.hash) ?? 'part';
@@ -31,12 +43,19 @@ export async function enter(lab) {
   const before = enters(location.hash) ? `${location.pathname}#1/queue` : location.href;
   if (screenIn(location.hash) !== name) history.replaceState(null, '', `#${name}`);
   return new Promise((resolve) => {
-    screen.addEventListener('leave', (/** @type {Event} */ event) => {
+    const over = new AbortController();
+    const end = (/** @type {Uint8Array|{scenario: any}|null|undefined} */ found) => {
+      over.abort();
+      left = name;
       screen.hidden = true;
       lab.hidden = false;
-      history.pushState(null, '', before);
       document.title = 'Servent lab';
-      resolve(/** @type {CustomEvent} */ (event).detail);
-    }, { once: true });
+      resolve(found);
+    };
+    screen.addEventListener('leave', (/** @type {Event} */ event) => {
+      history.pushState(null, '', before);
+      end(/** @type {CustomEvent} */ (event).detail);
+    }, { signal: over.signal });
+    addEventListener('hashchange', () => { if (screenIn(location.hash) !== name) end(undefined); }, { signal: over.signal });
   });
 }

@@ -54,7 +54,7 @@ class HostScreen extends HTMLElement {
     this.noCode = act('host.code.none', { code: false });
     this.drawn = act('host.names.drawn', { typed: false });
     this.typed = act('host.names.typed', { typed: true });
-    this.teaching = new Teaching((teach) => this.#do(teach), (found) => this.dispatchEvent(new CustomEvent('leave', { detail: found })));
+    this.teaching = new Teaching((teach) => this.#do(teach), (found) => this.dispatchEvent(new CustomEvent('leave', { detail: found })), (why) => this.#say(why));
     this.pages = new Rows(el('ul', { class: 'part-list', data: { list: 'pages' } }));
     const page = (/** @type {string} */ which) => el('select', { class: 'input', required: true, 'aria-label': t(`host.links.${which}`) });
     this.one = page('one');
@@ -103,10 +103,14 @@ class HostScreen extends HTMLElement {
 
   /** @param {unknown} act */
   async #do(act) {
-    const why = await tell(act);
-    setText(this.note, why);
-    this.note.hidden = !why;
+    this.#say(await tell(act));
     await this.#show();
+  }
+
+  /** @param {string} why it could not be done; empty when it was */
+  #say(why) {
+    setText(this.note, why);
+    if (this.note) this.note.hidden = !why;
   }
 
   async #ask() {
@@ -134,7 +138,9 @@ class HostScreen extends HTMLElement {
       field.dataset.known = String(now[name]);
     }
     this.teaching?.show(told);
-    this.pages?.show(told.pages, t('host.nobody'), (/** @type {any} */ page) => pageRows({ ...told, pages: [page] }, (act) => this.#do(act))[0]);
+    // What a lesson asks is known once the core is loaded, which may be after the first answer.
+    const lesson = this.teaching?.ready ? told.lesson : null;
+    this.pages?.show(told.pages, t('host.nobody'), (/** @type {any} */ page) => pageRows({ ...told, lesson, pages: [page] }, (act) => this.#do(act))[0]);
     this.#showLinks(told.pages, apart);
     setText(this.secret, secret ?? t('host.code.free'));
     setText(this.newCode, t(secret ? 'host.code.new' : 'host.code.begin'));

@@ -21,10 +21,11 @@ const LINE = 'the-line';
 export class Teaching {
   #shown = '';
 
-  /** @param {(act: unknown) => Promise<void>} act @param {(found: any) => void} leave to the lab, with something to look at */
-  constructor(act, leave) {
+  /** @param {(act: unknown) => Promise<void>} act @param {(found: any) => void} leave to the lab, with something to look at @param {(why: string) => void} say why there is nothing to look at */
+  constructor(act, leave, say) {
     this.act = (/** @type {unknown} */ teach) => act({ teach });
     this.leave = leave;
+    this.say = say;
     this.node = el('section', { class: 'host-lesson', 'aria-label': t('host.lesson') });
     load().then(() => { this.ready = true; this.#shown = ''; });
   }
@@ -76,6 +77,7 @@ export class Teaching {
     const click = async () => {
       const answer = await fetch('api/room/recording').catch(() => null);
       const found = answer?.ok ? of(new Uint8Array(await answer.arrayBuffer())) : null;
+      this.say(found ? '' : t(answer ? (answer.status === 403 ? 'room.locked' : 'class.unknown') : 'room.silent'));
       if (found) this.leave(found);
     };
     return el('button', { class: 'button primary', type: 'button', text: t(name), data: { teach: name }, on: { click } });
