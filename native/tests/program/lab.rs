@@ -232,7 +232,14 @@ fn the_page_is_served_with_its_rules() {
     let lab = running.lab.unwrap();
     let index = lab_get(lab, "/");
     assert_eq!(index.header("content-type"), Some("text/html; charset=utf-8"));
-    assert!(index.header("content-security-policy").unwrap().contains("default-src 'none'"));
+    // No other page shows it in a frame: not the page, nor what it asks for.
+    let api = lab_get(lab, "/api/info");
+    for answer in [&index, &api, &lab_get(lab, "/nothing")] {
+        let policy = answer.header("content-security-policy").unwrap();
+        for rule in ["default-src 'none'", "frame-ancestors 'none'", "base-uri 'none'"] {
+            assert!(policy.split(';').any(|one| one.trim() == rule), "{rule}: {policy}");
+        }
+    }
     assert!(String::from_utf8(index.body).unwrap().contains("content=\"here\""));
     assert_eq!(lab_get(lab, "/a.wasm").header("content-type"), Some("application/wasm"));
     assert_eq!(lab_get(lab, "/..%2Fstate%2Fcontrol.json").status, 404);
