@@ -66,7 +66,8 @@ pub struct Report {
     pub unknown_version: Option<u64>,
     /// Lines that could not be parsed.
     pub damaged: u64,
-    /// Inputs since the last checkpoint: executed, but not verified.
+    /// Inputs and timeouts that no checkpoint covers: those since the last one that
+    /// agreed, and those behind a gap, which could not be executed at all.
     pub unverified_inputs: u64,
 }
 
@@ -223,12 +224,12 @@ impl Replay {
             self.miss_nothing();
         }
         self.now = at;
+        self.report.unverified_inputs += 1;
         let Some(node) = &mut self.node else { return };
         let mut fx = Fx::new();
         go(node, &mut fx);
         self.running.add(at, fx.as_slice());
         self.report.inputs += 1;
-        self.report.unverified_inputs += 1;
         let records = self.numbers.records(at, about, fx.as_slice());
         self.report.records += records.len() as u64;
         self.expected.extend(records);
@@ -280,6 +281,10 @@ impl core::fmt::Display for Report {
         let Some(_) = &self.name else {
             return write!(f, "no start line: this is not a tape of a servent");
         };
+        if self.damaged > 0 && self.diverged_at.is_none() {
+            let lines = Counted(self.damaged, "line");
+            write!(f, "damaged: {lines} cannot be read; before that ")?;
+        }
         match (self.diverged_at, self.verified_at) {
             _ if self.differs.is_some() => {}
             (Some(at), Some(good)) => {
@@ -298,9 +303,15 @@ impl core::fmt::Display for Report {
             }
         }
         write!(f, "verified {}/{}", self.verified, self.checkpoints)?;
-        write!(f, " ({} inputs, {} records)", self.inputs, self.records)?;
+        let (inputs, records) = (Counted(self.inputs, "input"), Counted(self.records, "record"));
+        write!(f, " ({inputs}, {records})")?;
         if self.unverified_inputs > 0 && self.diverged_at.is_none() {
-            write!(f, ", {} inputs after the last checkpoint unverified", self.unverified_inputs)?;
+            let inputs = Counted(self.unverified_inputs, "input");
+            match self.gap_at {
+                Some(_) => write!(f, ", {inputs} unverified")?,
+                // A servent that was killed leaves one that ends so.
+                None => write!(f, ", {inputs} after the last checkpoint unverified")?,
+            }
         }
         if let Some(at) = self.gap_at {
             write!(f, ", a gap at {at:?}")?;
@@ -309,5 +320,15 @@ impl core::fmt::Display for Report {
             }
         }
         Ok(())
+    }
+}
+
+/// A number of things, in words.
+struct Counted(u64, &'static str);
+
+impl core::fmt::Display for Counted {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let Self(n, one) = self;
+        write!(f, "{n} {one}{}", if *n == 1 { "" } else { "s" })
     }
 }

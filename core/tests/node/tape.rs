@@ -152,7 +152,18 @@ fn a_truncated_tape_is_verified_as_far_as_it_goes() {
         assert_eq!(report.diverged_at, None, "cut at {cut}: {report}");
         assert_eq!(report.damaged, 0);
         assert!(report.verified == report.checkpoints);
+        let covered = given(&file[..cut]) - report.unverified_inputs;
+        assert!(covered == 64 * report.verified, "cut at {cut}: {report}");
+        let said = report.to_string().contains("after the last checkpoint unverified");
+        assert_eq!(said, report.unverified_inputs > 0, "cut at {cut}: {report}");
     }
+}
+
+/// Inputs and timeouts in a part of a file, as far as their lines are whole.
+fn given(file: &str) -> u64 {
+    let whole = file.rsplit_once('\n').map_or("", |(whole, _)| whole);
+    let is_given = |line: &&str| line.contains("servent:input") || line.contains("servent:timeout");
+    whole.lines().filter(is_given).count() as u64
 }
 
 #[test]
@@ -167,6 +178,10 @@ fn a_gap_ends_the_claim_and_is_told() {
     assert_eq!(report.gap_at, Some(secs(90)));
     assert!(report.checkpoints < 4 && report.diverged_at.is_none());
     assert!(report.to_string().contains("disk \"full\""), "{report}");
+    // What stands behind the gap is counted as what no checkpoint covers.
+    assert_eq!(given(&lines.join("\n")) - report.unverified_inputs, 64 * report.verified);
+    let unverified = format!(", {} inputs unverified, a gap at", report.unverified_inputs);
+    assert!(report.to_string().contains(&unverified), "{report}");
 }
 
 #[test]
@@ -195,6 +210,11 @@ fn a_damaged_line_ends_the_claim() {
     let report = replay(&lines).report().clone();
     assert_eq!((report.damaged, report.diverged_at), (1, None));
     assert!(report.gap_at.is_some());
+    let all = given(&lines.join("\n"));
+    let not_readable = u64::from(lines[middle].contains("servent:input"));
+    assert_eq!(all - not_readable - report.unverified_inputs, 64 * report.verified);
+    let said = "damaged: 1 line cannot be read; before that verified ";
+    assert!(report.to_string().starts_with(said), "{report}");
 }
 
 /// The recording as a file, cut into its lines again.

@@ -73,15 +73,7 @@ fn require_verified(path: &Path, report: &Report) -> Result<(), Failure> {
             .next("`servent --version` must be the one that recorded it; else keep the trace, this is a bug"));
     }
     if report.damaged > 0 {
-        let lines = report.damaged;
-        return Err(Failure::new(
-            Exit::Unverified,
-            format!(
-                "{}: {lines} damaged lines, what stands before them is {report}",
-                path.display()
-            ),
-        )
-        .next("get a whole copy of the trace"));
+        return Err(what(Exit::Unverified).next("get a whole copy of the trace"));
     }
     if report.gap_at.is_some() {
         return Err(what(Exit::Unverified).next("what comes after a gap cannot be verified"));

@@ -198,6 +198,13 @@ fn a_trace_that_is_foreign_damaged_or_of_an_unknown_version() {
     std::fs::write(place.path("doctored.sqlog"), doctored).unwrap();
     complains(&place.run(&["replay", "doctored.sqlog"]), 5, "doctored.sqlog: ");
 
+    let mut lines: Vec<&str> = text.lines().collect();
+    let middle = lines.len() / 2;
+    lines[middle] = "\u{1e}{\"name\":\"servent:inp";
+    std::fs::write(place.path("damaged.sqlog"), lines.join("\n") + "\n").unwrap();
+    let said = "damaged: 1 line cannot be read; before that verified 0/0";
+    complains(&place.run(&["replay", "damaged.sqlog"]), 5, said);
+
     let changed = text.replacen("\"restored_places\":0", "\"restored_places\":1", 1);
     assert_ne!(changed, text);
     let same = |(one, other): &(&str, &str)| one == other;

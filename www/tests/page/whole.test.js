@@ -1,12 +1,37 @@
 /** Ways through the page: links, the browser's own buttons, what is said and for how long, branches beside each other. */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { BROWSERS, drop, frame, open, start, state } from '../browser.js';
+import { PROGRAM } from '../program.js';
 
 const FOLDER = process.env.SERVENT_TAPES;
 const skip = !FOLDER && 'SERVENT_TAPES names no folder of tapes';
+
+/** The same recording whole, and as what goes wrong with files leaves it. */
+function spoilt() {
+  const whole = readFileSync(path.join(String(FOLDER), 'swarm-serve.sqlog'));
+  const lines = whole.toString('latin1').split('\n');
+  const ends = lines.flatMap((line, n) => (line.includes('"servent:checkpoint"') ? [n] : []));
+  const given = lines.flatMap((line, n) => (/"servent:(input|timeout)"/.test(line) ? [n] : []));
+  const upTo = (/** @type {number} */ n) => Buffer.from(`${lines.slice(0, n + 1).join('\n')}\n`, 'latin1');
+  // Of a program that was killed: three inputs behind a checkpoint, and a part of a line.
+  const third = given.filter((n) => n > ends[0])[2];
+  const killed = Buffer.concat([upTo(third), Buffer.from(lines[third + 1].slice(0, 40), 'latin1')]);
+  const damaged = Buffer.from(whole);
+  const middle = damaged.indexOf('\n', damaged.length / 2) + 12;
+  damaged[middle] ^= 0xff;
+  damaged[middle + 1] ^= 0xff;
+  const us = Number(/"us":(\d+)/.exec(lines[third])?.[1]);
+  const gap = Buffer.concat([upTo(third), Buffer.from(`\x1e{"time":0,"name":"servent:gap","data":{"us":${us},"why":"the disk is full"}}\n`), whole.subarray(upTo(third).length)]);
+  return { whole, killed, damaged, gap };
+}
+
+/** Numbers without the marks between their thousands, and without what the program adds. @param {string} text */
+const plain = (text) => text.replaceAll(/(\d)[\u202f,](?=\d)/g, '$1').replaceAll(/ \(\d+ inputs?, \d+ records?\)/g, '');
 
 /** @param {import('puppeteer-core').Page} page @param {(session: any, ...args: any[]) => any} work @param {...any} args */
 const within = (page, work, ...args) => page.evaluate(`(${work})(document.querySelector('servent-lab').session, ...${JSON.stringify(args)})`);
@@ -128,11 +153,7 @@ for (const name of BROWSERS) {
 
     test('a damaged recording is red, with the words and counts of the program, and its gap is on the line', { skip }, async () => {
       const { page } = await open(started, '#1/queue?p=one-cut-wire&t=0');
-      const bytes = Buffer.from(readFileSync(path.join(String(FOLDER), 'get.sqlog')));
-      const middle = bytes.indexOf('\n', bytes.length / 2) + 12;
-      bytes[middle] ^= 0xff;
-      bytes[middle + 1] ^= 0xff;
-      await drop(page, 'get.sqlog', bytes);
+      await drop(page, 'serve.sqlog', spoilt().damaged);
       await page.waitForSelector('.verdict[data-state="diverged"]');
       const verified = await within(page, (session) => session.run.verified());
       assert.ok(verified.damaged > 0 && verified.unverified > 0, JSON.stringify(verified));
@@ -142,15 +163,42 @@ for (const name of BROWSERS) {
       await page.close();
     });
 
-    test('a halved recording says how many inputs are unverified', { skip }, async () => {
+    test('a recording that was cut off says how many inputs are unverified, and where that begins', { skip }, async () => {
       const { page } = await open(started, '#1/queue?p=one-cut-wire&t=0');
-      const bytes = readFileSync(path.join(String(FOLDER), 'get.sqlog'));
-      await drop(page, 'get.sqlog', bytes.subarray(0, bytes.lastIndexOf('"servent:checkpoint"') - 200));
+      await drop(page, 'serve.sqlog', spoilt().killed);
       await page.waitForFunction(() => /** @type {any} */ (document.querySelector('servent-lab')).session.run.kind === 'trace');
-      const { unverified } = await within(page, (session) => session.run.verified());
-      if (unverified > 0) {
-        assert.equal(await page.$eval('.verdict', (n) => /** @type {HTMLElement} */ (n).dataset.state), 'diverged');
-        assert.match(await page.$eval('.verdict', (n) => n.textContent ?? ''), new RegExp(`${unverified} inputs? after the last checkpoint unverified`));
+      await page.waitForSelector('.verdict[data-state="diverged"]');
+      assert.equal(await page.$eval('.verdict', (n) => n.textContent), 'verified 1/1, 3 inputs after the last checkpoint unverified');
+      assert.ok(await page.$('.pin[data-kind="gap"]'));
+      assert.equal(await page.$('.notice.bad'), null, 'that is no damage');
+      await page.close();
+    });
+
+    test('the page and the program say the same of a recording that is whole, cut off, damaged, or has a gap', { skip: skip || (!PROGRAM && 'SERVENT_PROGRAM names no program') }, async (t) => {
+      const folder = mkdtempSync(path.join(tmpdir(), 'servent-replay-'));
+      t.after(() => rmSync(folder, { recursive: true, force: true }));
+      const { page } = await open(started, '#1/queue?p=one-cut-wire&t=0');
+      /** @type {Record<string, number>} */
+      const exits = { whole: 0, killed: 0, damaged: 5, gap: 5 };
+      for (const [called, bytes] of Object.entries(spoilt())) {
+        const file = path.join(folder, `${called}.sqlog`);
+        writeFileSync(file, bytes);
+        const json = spawnSync(String(PROGRAM), ['replay', file, '--json'], { encoding: 'utf8' });
+        const words = spawnSync(String(PROGRAM), ['replay', file], { encoding: 'utf8' });
+        const report = JSON.parse(json.stdout);
+        await drop(page, `${called}.sqlog`, bytes);
+        await page.waitForFunction((/** @type {string} */ title) => /** @type {any} */ (document.querySelector('servent-lab')).session.title === title, {}, `${called}.sqlog`);
+        await frame(page);
+        const { checked, total, damaged, unverified, diverged_at: diverged } = await within(page, (session) => session.run.verified());
+        assert.deepEqual(
+          { checked, total, damaged, unverified, diverged: diverged ?? null },
+          { checked: report.verified, total: report.checkpoints, damaged: report.damaged, unverified: report.unverified_inputs, diverged: report.diverged_at }, called);
+        assert.deepEqual([json.status, words.status], [exits[called], exits[called]], called);
+        // Where a gap is, each says in its own way.
+        const verdict = plain(await page.$eval('.verdict', (n) => n.textContent ?? '')).replace(/^replay |^a gap at .*?: (?=verified)/, '');
+        const said = plain(words.stdout + words.stderr);
+        assert.ok(said.includes(verdict), `${called}: the page says “${verdict}”, the program “${said}”`);
+        assert.equal(unverified > 0, called !== 'whole', called);
       }
       await page.close();
     });
