@@ -198,3 +198,29 @@ fn the_tapes_of_a_swarm_and_of_a_client_that_was_stopped() {
         assert!(number(&report, "inputs") > 20, "{report}");
     }
 }
+
+#[test]
+fn the_tapes_of_a_coordinator_and_of_two_clients_that_give_to_each_other() {
+    let place = Place::new();
+    let slow = ["--upload-rate", "300k", "--slots", "2", "--trace", "swarm-both.sqlog"];
+    let (server, bytes) = coordinator(&place, 800_000, "127.0.0.1:0", &slow);
+    let mut clients = ["one", "two"].map(|name| {
+        let tape = format!("swarm-{name}.sqlog");
+        let stays = ["--seed-for", "60s", "--upload-rate", "1M", "--trace", &tape];
+        client(&place, server.at, name, &stays)
+    });
+    let done = clients.each_mut().map(|client| client.event("done"));
+    for (client, fact) in clients.iter_mut().zip(&done) {
+        assert!(number(fact, "from_peers") > 0, "{fact}");
+        client.signal("INT");
+    }
+    for (mut client, name) in clients.into_iter().zip(["one", "two"]) {
+        assert_eq!(client.ended().code(), Some(0));
+        assert_same(&place.path(name), &bytes);
+    }
+    stopped(server);
+    happens_again(&place, "swarm-both.sqlog", &["swarm:registered", "swarm:finished"]);
+    for tape in ["swarm-one.sqlog", "swarm-two.sqlog"] {
+        happens_again(&place, tape, &["client:receiving", "client:sending"]);
+    }
+}

@@ -16,8 +16,8 @@ import { inNode } from '../digest.js';
 const FOLDER = process.env.SERVENT_TAPES;
 const skip = !FOLDER && 'SERVENT_TAPES names no folder of tapes';
 const TAPES = FOLDER ? readdirSync(FOLDER).filter((name) => name.endsWith('.sqlog')).sort() : [];
-/** One of every command, of the source that gave, and of the client of a swarm both runs. */
-const COMMANDS = ['get', 'honest', 'receive', 'search', 'send', 'share', 'swarm-resumed', 'swarm-serve', 'swarm-stopped'];
+/** One of every command, of the source that gave, of the client of a swarm both runs, and of a swarm all that were in it. */
+const COMMANDS = ['get', 'honest', 'receive', 'search', 'send', 'share', 'swarm-both', 'swarm-one', 'swarm-resumed', 'swarm-serve', 'swarm-stopped', 'swarm-two'];
 
 /** Of two that met, where the machine can have routers. */
 const MET = ['met-received', 'met-sent', 'relayed-received', 'relayed-sent'].map((name) => `${name}.sqlog`);

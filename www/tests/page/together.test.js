@@ -87,6 +87,59 @@ for (const browser of BROWSERS) {
       await page.close();
     });
 
+    test('a coordinator and its two clients: one matrix, in which each did what the others caused', async () => {
+      const { page, complaints } = await open(started, '#1/queue?p=rush-hour&t=0');
+      const names = ['swarm-one', 'swarm-both', 'swarm-two'];
+      await dropAll(page, names.map((name) => /** @type {[string, Buffer]} */ ([`${name}.sqlog`, bytesOf(name)])));
+      await page.waitForFunction(() => /** @type {any} */ (document.querySelector('swarm-pane'))?.lanes[0]?.run.rows.length > 0);
+      const seen = await page.evaluate(() => {
+        const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
+        const { run } = session;
+        session.clock.seek(run.horizon);
+        const all = run.records(0, run.count, '');
+        // Both have gone at the end; when the last piece came, both were there.
+        session.clock.seek(all.findLast((/** @type {any} */ r) => r.event.swarm?.what === 'arrived').at);
+        run.refresh();
+        const caused = new Set(all.filter((/** @type {any} */ r) => r.cause !== null && all[r.cause].node_name !== r.node_name).map((/** @type {any} */ r) => `${all[r.cause].node_name} ${r.node_name}`));
+        const { nodes } = run.verified();
+        return {
+          view: session.view.id, together: run.together, nodes,
+          rows: run.rows.map((/** @type {any} */ row) => row.name), home: run.home.name,
+          whole: run.source.outcome().whole, held: [...run.cells].filter((cell) => cell === 1 || cell === 6).length, pieces: run.pieces,
+          caused: [...caused].sort(),
+          own: run.rows.map((/** @type {any} */ row, /** @type {number} */ i) => all.filter((/** @type {any} */ r) => r.node === i && r.event.client).every((/** @type {any} */ r) => r.node_name === row.name)),
+          clients: all.filter((/** @type {any} */ r) => r.event.client).length,
+          order: all.every((/** @type {any} */ r, /** @type {number} */ i) => r.seq === i && (r.cause === null || r.cause < i) && (i === 0 || all[i - 1].at <= r.at)),
+        };
+      });
+      assert.deepEqual([seen.view, seen.together, seen.home, seen.nodes], ['swarm', true, 'swarm-both', [3, 3]]);
+      assert.deepEqual(seen.rows.toSorted(), ['swarm-one', 'swarm-two']);
+      assert.deepEqual([seen.whole, seen.held, seen.order], [2, 2 * seen.pieces, true]);
+      assert.ok(seen.clients > 0 && seen.own.every(Boolean), JSON.stringify(seen));
+      // What each of the three did came of both others.
+      assert.deepEqual(seen.caused, names.flatMap((a) => names.filter((b) => b !== a).map((b) => `${a} ${b}`)).sort());
+      const { verified, kind } = await state(page);
+      const all = names.reduce((sum, name) => sum + checkpoints(name), 0);
+      assert.deepEqual([kind, verified.checked, verified.total, verified.diverged_at], ['trace', all, all, null]);
+      assert.match(await page.$eval('.verdict', (n) => n.textContent ?? ''), /verified 3 of 3/);
+
+      // To and fro comes to the same.
+      const pair = await page.evaluate(() => {
+        const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
+        const { run } = session;
+        session.clock.seekEvent(Math.floor(run.count / 2));
+        const now = () => { run.refresh(); return [run.digest, run.index, [...run.cells].join('')]; };
+        const there = now();
+        session.clock.step(1);
+        session.clock.step(-1);
+        return [there, now()];
+      });
+      assert.deepEqual(pair[0], pair[1]);
+      await frame(page);
+      assert.deepEqual(complaints, []);
+      await page.close();
+    });
+
     test('a link names both, and those who never met are refused', async () => {
       const { page } = await open(started, '#1/queue?p=rush-hour&t=0');
       await dropAll(page, [['send.sqlog', bytesOf('send')], ['get.sqlog', bytesOf('get')]]);
