@@ -20,6 +20,9 @@ pub enum SettingChange {
         /// Of each address.
         each: Option<u64>,
     },
+    /// Bytes a second that all uploads together have at most for the time being, also
+    /// where more is configured; `None` gives back what is configured.
+    Ceiling(Option<u64>),
     /// The password of clients, where they need one.
     Password(Password),
 }
@@ -29,6 +32,7 @@ impl SettingChange {
     pub(super) fn apply(self, sockets: &mut Sockets) {
         match self {
             Self::Rates { all, each } => sockets.limit(all, each),
+            Self::Ceiling(all) => sockets.cap(all),
             Self::Password(password) => sockets.renew(password),
         }
     }

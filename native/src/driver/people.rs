@@ -34,6 +34,10 @@ impl Rates {
 pub(super) struct People {
     /// The limit on all of them together; what runs keeps hold of it, and it may change.
     all: Arc<Pace>,
+    /// Bytes per second of all of them together, as configured; and what they may have at
+    /// most for the time being.
+    configured: Option<u64>,
+    ceiling: Option<u64>,
     /// Bytes per second for each person.
     each: Option<u64>,
     conns: BTreeMap<ConnId, IpAddr>,
@@ -47,6 +51,8 @@ impl People {
     pub(super) fn new(all: Option<u64>, each: Option<u64>) -> Self {
         Self {
             all: Arc::new(Pace::limited(all)),
+            configured: all,
+            ceiling: None,
             each,
             conns: BTreeMap::new(),
             here: BTreeMap::new(),
@@ -55,9 +61,19 @@ impl People {
 
     /// From now on the limits are these, for what runs too.
     pub(super) fn limit(&mut self, all: Option<u64>, each: Option<u64>) {
-        self.all.set(all);
-        self.each = each;
+        (self.configured, self.each) = (all, each);
+        self.pace();
         self.here.values().for_each(|(pace, _)| pace.set(each));
+    }
+
+    /// From now on all of them together have no more than this, whatever is configured.
+    pub(super) fn cap(&mut self, ceiling: Option<u64>) {
+        self.ceiling = ceiling;
+        self.pace();
+    }
+
+    fn pace(&self) {
+        self.all.set(self.configured.into_iter().chain(self.ceiling).min());
     }
 
     /// A connection began.
@@ -130,6 +146,23 @@ mod tests {
         assert_eq!(running.chunk(1 << 16), 1 << 16);
         people.limit(None, Some(1 << 20));
         assert_eq!(running.chunk(1 << 30), (1 << 20) / 50);
+    }
+
+    #[test]
+    fn a_ceiling_only_lowers_what_is_configured_and_gives_it_back() {
+        let mut people = People::new(None, None);
+        people.came(ConnId(2), "127.0.0.1".parse().unwrap());
+        let running = people.paces(ConnId(2));
+        people.cap(Some(1 << 20));
+        assert_eq!(running.chunk(1 << 30), (1 << 20) / 50);
+        people.limit(Some(1 << 21), None);
+        assert_eq!(running.chunk(1 << 30), (1 << 20) / 50, "more is configured meanwhile");
+        people.limit(Some(1 << 19), None);
+        assert_eq!(running.chunk(1 << 30), (1 << 19) / 50, "less is configured");
+        people.cap(None);
+        assert_eq!(running.chunk(1 << 30), (1 << 19) / 50);
+        people.limit(None, None);
+        assert!(running.is_free());
     }
 
     #[test]

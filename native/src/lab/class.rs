@@ -7,7 +7,7 @@ use std::net::SocketAddrV4;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use servent_core::time::{Duration, Instant};
-use servent_sim::lesson::group::{Facts, GroupKind, GroupLesson, GroupStep};
+use servent_sim::lesson::group::{Deeds, Facts, GroupKind, GroupLesson, GroupStep};
 
 /// Pages that are remembered, and how long one is that says nothing any more.
 const PAGES: usize = 256;
@@ -78,6 +78,8 @@ struct Going {
     /// When the class began to do it, which is what the recording is asked about.
     since: Instant,
     facts: Option<Facts>,
+    /// Bytes a second of all uploads of the room's servent, while it limits them.
+    rate: Option<u32>,
 }
 
 /// All pages, and the lesson.
@@ -85,6 +87,8 @@ struct Going {
 pub(super) struct Class {
     pages: BTreeMap<SocketAddrV4, ClassPage>,
     going: Option<Going>,
+    /// How the room was set up when the lesson began.
+    before: Option<Deeds>,
     runs: u64,
     /// The page that is shown to the class.
     mirrored: Option<SocketAddrV4>,
@@ -96,9 +100,39 @@ impl Class {
         self.runs += 1;
         self.pages.values_mut().for_each(|page| page.commits.clear());
         let run = self.runs;
-        let going =
-            |lesson| Going { lesson, run, step: 0, own_pace: false, since: now, facts: None };
-        self.going = lesson.map(going);
+        self.going = lesson.map(|lesson| Going {
+            lesson,
+            run,
+            step: 0,
+            own_pace: false,
+            since: now,
+            facts: None,
+            rate: None,
+        });
+    }
+
+    /// Remembers how the room is set up before a lesson changes that.
+    pub(super) fn keep(&mut self, before: Deeds) {
+        self.before = Some(before);
+    }
+
+    /// What the lesson that ends has to give back.
+    pub(super) fn give_back(&mut self) -> Option<Deeds> {
+        self.before.take()
+    }
+
+    /// The host has set something during the lesson: that stays.
+    pub(super) fn chose(&mut self, leave: impl FnOnce(&mut Deeds)) {
+        if let Some(before) = &mut self.before {
+            leave(before);
+        }
+    }
+
+    /// The lesson limits uploads from now on.
+    pub(super) fn limited(&mut self, rate: u32) {
+        if let Some(going) = &mut self.going {
+            going.rate = Some(rate);
+        }
     }
 
     /// Goes to a step; what is to be set up there, and whether the recording is to
@@ -262,6 +296,7 @@ impl Going {
         json!({
             "id": self.lesson.id, "run": self.run, "step": self.step, "own": self.own_pace,
             "tally": tally, "truth": truth, "facts": told, "since": self.since.as_micros(),
+            "rate": self.rate,
         })
     }
 

@@ -13,8 +13,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use servent::Clock;
 use servent::driver::Handle;
+use servent::error::RunError;
 use servent_core::node::{HttpCommand, NodeCommand};
 use servent_core::queue::QueuePolicy;
+use servent_sim::lesson::group::Deeds;
 
 use super::class::Class;
 use super::teach::{Teach, teach};
@@ -144,6 +146,19 @@ impl PageParticipation {
         let changed = rules.clamped() != wishes.rules;
         wishes.rules = rules.clamped();
         changed
+    }
+
+    /// How the room is set up, as far as a lesson can change it.
+    pub(super) async fn set_up(&self, handle: &Handle) -> Result<Deeds, RunError> {
+        let queue = handle.view(1, 0).await?.queue;
+        let PageRules { degree, ttl, .. } = self.wishes().rules;
+        Ok(Deeds {
+            slots: Some(queue.slots),
+            degree: Some(degree),
+            ttl: Some(ttl),
+            policy: Some(queue.policy),
+            rate: None,
+        })
     }
 
     /// Records the room from now on, if it is not recorded yet.
@@ -278,6 +293,7 @@ pub(super) async fn act(State(hub): State<Arc<Hub>>, Json(act): Json<RoomAction>
         return (StatusCode::NOT_FOUND, "this is no room\n").into_response();
     };
     let handle = &live.handle;
+    part.class().chose(|before| stays(&act, before));
     let done = match act {
         RoomAction::Say(words) => {
             handle.tell_pages(&format!("SAY {words}"));
@@ -340,6 +356,16 @@ pub(super) async fn act(State(hub): State<Arc<Hub>>, Json(act): Json<RoomAction>
     match done {
         Ok(()) => StatusCode::NO_CONTENT.into_response(),
         Err(why) => (StatusCode::SERVICE_UNAVAILABLE, format!("{why}\n")).into_response(),
+    }
+}
+
+/// What the host sets during a lesson is not given back after it.
+fn stays(act: &RoomAction, before: &mut Deeds) {
+    match act {
+        RoomAction::Slots(_) => before.slots = None,
+        RoomAction::Policy(_) => before.policy = None,
+        RoomAction::Rules(_) => (before.degree, before.ttl) = (None, None),
+        _ => {}
     }
 }
 

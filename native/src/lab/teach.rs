@@ -9,7 +9,8 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
 use serde::Deserialize;
 use serde_json::json;
-use servent::driver::Handle;
+use servent::driver::{Handle, SettingChange};
+use servent::error::RunError;
 use servent_core::node::{HttpCommand, NodeCommand};
 use servent_sim::lesson::group::{Deeds, Facts, group_in};
 use tokio::task::spawn_blocking;
@@ -87,6 +88,11 @@ pub(super) async fn teach(
                 // What happened is computed from the recording.
                 part.record(handle).map_err(|why| failed(&why))?;
             }
+            give_back(part, handle).await?;
+            if lesson.is_some() {
+                let before = part.set_up(handle).await.map_err(|why| ended(&why))?;
+                part.class().keep(before);
+            }
             part.class().begin(lesson, part.clock.now());
             enter(part, handle, 0).await?;
         }
@@ -111,17 +117,40 @@ async fn enter(
 ) -> Result<(), RefusedLesson> {
     let entered = part.class().go(step, part.clock.now());
     let Some((step, asks)) = entered else { return Ok(()) };
-    let Deeds { slots, degree, ttl, policy } = step.room;
+    set(part, handle, step.room).await?;
+    if asks { count(part, handle).await } else { Ok(()) }
+}
+
+/// Sets the room up.
+async fn set(part: &PageParticipation, handle: &Handle, deeds: Deeds) -> Result<(), RefusedLesson> {
+    let Deeds { slots, degree, ttl, policy, rate } = deeds;
     let slots = slots.map(|slots| NodeCommand::Http(HttpCommand::Slots { slots }));
     let policy = policy.map(|policy| NodeCommand::Http(HttpCommand::Policy { policy }));
     for command in slots.into_iter().chain(policy) {
-        let set = handle.command(command).await;
-        set.map_err(|why| (StatusCode::SERVICE_UNAVAILABLE, format!("{why}\n")))?;
+        handle.command(command).await.map_err(|why| ended(&why))?;
+    }
+    if let Some(rate) = rate {
+        let ceiling = SettingChange::Ceiling(Some(rate.into()));
+        handle.change(ceiling).await.map_err(|why| ended(&why))?;
+        part.class().limited(rate);
     }
     if part.change_rules(degree, ttl) {
         handle.tell_pages("RULES");
     }
-    if asks { count(part, handle).await } else { Ok(()) }
+    Ok(())
+}
+
+/// The room is set up again as it was before the lesson.
+async fn give_back(part: &PageParticipation, handle: &Handle) -> Result<(), RefusedLesson> {
+    let before = part.class().give_back();
+    let Some(before) = before else { return Ok(()) };
+    let free = handle.change(SettingChange::Ceiling(None)).await;
+    free.map_err(|why| ended(&why))?;
+    set(part, handle, before).await
+}
+
+fn ended(why: &RunError) -> RefusedLesson {
+    (StatusCode::SERVICE_UNAVAILABLE, format!("{why}\n"))
 }
 
 /// Asks the recording what the class did.

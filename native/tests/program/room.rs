@@ -3,10 +3,11 @@
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::program::{Place, Running, until};
+use crate::program::{Place, Running, Wire, noise, until};
 
 fn room(place: &Place, extra: &[&str]) -> Command {
     std::fs::create_dir_all(place.path("songs")).unwrap();
@@ -159,4 +160,91 @@ fn wb_9_the_machine_stays_awake_while_a_room_is_open_and_no_longer() {
     running.signal("INT");
     assert_eq!(running.ended().code(), Some(0));
     assert!(!process.exists());
+}
+
+/// What the host's screen of a room does and sees.
+struct RoomHost {
+    url: String,
+    cookie: String,
+}
+
+impl RoomHost {
+    fn in_room(running: &mut Running) -> Self {
+        let url = running.event("host")["url"].as_str().unwrap().to_owned();
+        let (url, key) = url.split_once("?key=").unwrap();
+        let key = key.strip_suffix("#host").unwrap();
+        Self { url: url.to_owned(), cookie: format!("Cookie: servent-lab={key}") }
+    }
+
+    fn at(&self) -> std::net::SocketAddr {
+        self.url.trim_start_matches("http://").trim_end_matches('/').parse().unwrap()
+    }
+
+    #[track_caller]
+    fn does(&self, act: &Value) {
+        let (at, body, cookie) = (self.at(), act.to_string(), &self.cookie);
+        let mut wire = Wire::connect(at);
+        wire.send(&format!(
+            "POST /api/room HTTP/1.1\r\nHost: {at}\r\n{cookie}\r\n\
+             Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        ));
+        assert_eq!(wire.reply().status, 204, "{act}");
+    }
+
+    fn asks(&self, target: &str) -> Value {
+        Wire::connect(self.at()).get(target, &[&self.cookie, "Connection: close"]).json()
+    }
+
+    fn sees(&self) -> Value {
+        self.asks("/api/room")
+    }
+}
+
+/// WB-9: with default settings, and on a machine where everything is fast.
+#[test]
+fn wb_9_a_lesson_sets_the_room_up_by_itself_and_gives_everything_back() {
+    let place = Place::new();
+    let film = noise(1_500_000);
+    let command = room(&place, &[]);
+    std::fs::write(place.path("songs").join("film.bin"), &film).unwrap();
+    let mut running = Running::start(command);
+    let host = RoomHost::in_room(&mut running);
+    let port = host.asks("/api/part")["port"].as_u64().unwrap();
+    let at = format!("127.0.0.1:{port}").parse().unwrap();
+    running.event("hashed");
+    let took = || {
+        let begun = Instant::now();
+        let got = Wire::connect(at).get("/songs/film.bin", &["Connection: close"]);
+        assert!(got.body == film, "{} bytes", got.body.len());
+        begun.elapsed()
+    };
+    let lesson = |id: Value| host.does(&json!({ "teach": { "lesson": id } }));
+    let set = || {
+        let seen = host.sees();
+        let (queue, rules) = (&seen["view"]["queue"], &seen["rules"]);
+        [&queue["slots"], &queue["policy"], &rules["degree"], &rules["ttl"]].map(Value::clone)
+    };
+    let before = set();
+
+    lesson("the-line".into());
+    assert_eq!(set()[..2], [json!(1), json!("text")]);
+    assert_eq!(host.sees()["class"]["lesson"]["rate"], 500_000);
+    assert!(took() > Duration::from_secs(2), "1.5 MB at 500 kB a second");
+
+    // The next lesson begins with what was before this one.
+    lesson("find-the-song".into());
+    assert_eq!(set()[2], 2);
+    assert_eq!(host.sees()["class"]["lesson"]["rate"], Value::Null);
+    assert!(took() < Duration::from_secs(2), "nothing limits it any more");
+    lesson(Value::Null);
+    assert_eq!(set(), before);
+
+    // What the host has set meanwhile stays.
+    lesson("the-line".into());
+    host.does(&json!({ "slots": 3 }));
+    lesson(Value::Null);
+    assert_eq!(set()[0], 3);
+    assert_eq!(set()[1..], before[1..]);
+    assert!(took() < Duration::from_secs(2), "nothing limits it any more");
 }

@@ -6,7 +6,7 @@ import { roundsOf } from '#lab/peer/commits.js';
 import { t } from '#lab/strings.js';
 import { Groups } from '#servent';
 
-/** @typedef {{id: string, run: number, step: number, own: boolean, tally: Record<number, number[]>, truth: Record<number, number|null>, facts: Record<string, number>|null, since: number}} Going */
+/** @typedef {{id: string, run: number, step: number, own: boolean, tally: Record<number, number[]>, truth: Record<number, number|null>, facts: Record<string, number>|null, since: number, rate: number|null}} Going */
 
 /** Those that were read, by language and name. */
 const read = /** @type {Map<string, any>} */ (new Map());

@@ -63,6 +63,7 @@ export class Teaching {
     return [
       el('p', { class: 'class-name' }, el('strong', { text: lesson.title }), ` ${t('lesson.step', { n: step + 1, of: lesson.steps.length })} · ${t(`class.${one.do}`)}`),
       ...paragraphs(one.text),
+      going.rate ? el('p', { class: 'host-text host-rate', text: t('host.lesson.rate', going) }) : null,
       one.choices.length ? el('p', { class: 'host-committed', role: 'status' }, el('strong', { text: t('host.committed', { n: here.length - missing.length, of: here.length }) }), missing.length ? ` ${t('host.missing', { names: missing.map(({ name }) => name).join(', ') })}` : null) : null,
       ...tallies(lesson, going, step),
       el('div', { class: 'host-form' }, this.#button('lesson.back', { step: step - 1 }, { off: step === 0 }), this.#button('lesson.next', { step: step + 1 }, { primary: true, off: last }),

@@ -129,6 +129,7 @@ export const peer = {
   'host.lesson.text': 'The class predicts what its own network will do, does it, and hears from its own recording what happened. You go from step to step; pages follow. The room is recorded meanwhile, and every page says so.',
   'host.lesson.begin': 'Begin',
   'host.lesson.end': 'End the lesson',
+  'host.lesson.rate': (a) => `Until it ends this lesson limits what the servent of the room sends to ${bytes(a.rate)}/s.`,
   'host.committed': (a) => `${a.n} of ${a.of} have committed.`,
   'host.missing': (a) => `Missing: ${a.names}.`,
   'host.pace.own': 'Let everyone go on alone',

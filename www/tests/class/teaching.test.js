@@ -209,10 +209,17 @@ for (const name of BROWSERS) {
       await begin(host, 'the-line');
       for (let step = 1; step <= 4; step += 1) await press(host, 'lesson.next', step);
       assert.equal((await told(host)).view.queue.slots, 1);
+      // The lesson itself makes the servent slow enough for a line, and the host is told.
+      await host.waitForFunction(() => document.querySelector('.host-rate')?.textContent?.includes('500 kB/s'));
       for (const page of pages) {
         await page.bringToFront();
         await find(page, 'song');
         await tap(page, '[data-list="search"] button');
+        await page.waitForFunction(() => document.querySelector('[data-list="downloads"] small'));
+      }
+      await says(pages[1], 'place 1');
+      for (const page of pages) {
+        await page.bringToFront();
         await finished(page);
       }
       await press(host, 'lesson.next', 5);
@@ -220,6 +227,7 @@ for (const name of BROWSERS) {
       const { class: { lesson } } = await asked(host);
       assert.equal(lesson.facts.overtaken, 0, JSON.stringify(lesson.facts));
       assert.equal(lesson.truth[5], 0);
+      assert.ok(lesson.facts.idle > 0 && lesson.truth[1] !== null, JSON.stringify(lesson.facts));
       await press(host, 'lesson.next', 7);
       await press(host, 'host.arrivals');
       await host.waitForFunction(() => {

@@ -89,6 +89,11 @@ impl Sockets {
         self.people.limit(all, each);
     }
 
+    /// From now on all uploads together have no more than this, whatever is configured.
+    pub(in crate::driver) fn cap(&mut self, ceiling: Option<u64>) {
+        self.people.cap(ceiling);
+    }
+
     /// From now on clients need this password.
     pub(in crate::driver) fn renew(&mut self, password: Password) {
         self.password = Some(Arc::new(password));

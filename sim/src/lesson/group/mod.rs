@@ -101,6 +101,28 @@ pub struct Deeds {
     pub ttl: Option<u8>,
     /// By which rule those who wait are told when to ask again.
     pub policy: Option<QueuePolicy>,
+    /// The most bytes a second of all uploads of the room's servent together, until the
+    /// lesson ends.
+    pub rate: Option<u32>,
+}
+
+impl Deeds {
+    /// What no room can do, in a sentence: a lesson may come from a stranger.
+    fn excess(&self) -> Option<&'static str> {
+        let within = |value: Option<u32>, least: u32, most: u32| {
+            value.is_none_or(|value| (least..=most).contains(&value))
+        };
+        let all = [
+            (within(self.slots, 0, 16), "a room has at most 16 `slots`"),
+            (within(self.degree, 1, 8), "a page looks for 1 to 8 neighbours, its `degree`"),
+            (within(self.ttl.map(u32::from), 1, 7), "a search goes 1 to 7 steps, its `ttl`"),
+            (
+                within(self.rate, 10_000, 100_000_000),
+                "a `rate` is 10 000 to 100 000 000 bytes a second",
+            ),
+        ];
+        all.into_iter().find_map(|(fits, why)| (!fits).then_some(why))
+    }
 }
 
 /// A sentence to choose.
@@ -153,6 +175,9 @@ impl GroupLesson {
         let mut asked: Vec<GroupChoice> = Vec::new();
         for (n, step) in (1..).zip(&mut lesson.steps) {
             let no = |why: &str| Err(GroupError(alloc::format!("step {n}: {why}")));
+            if let Some(why) = step.room.excess() {
+                return no(why);
+            }
             match step.kind {
                 GroupKind::Predict | GroupKind::Observe => {
                     if !(2..=4).contains(&step.choices.len()) {

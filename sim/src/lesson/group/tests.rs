@@ -151,4 +151,20 @@ fn a_lesson_that_makes_no_sense_is_refused_with_a_sentence() {
     );
     assert!(no.unwrap_err().contains("no such fact"));
     assert!(with("[[step]]\ndo = 'again'\ntext = 'x'\n").unwrap_err().contains("asked before"));
+    let room = |deeds: &str| {
+        with(&alloc::format!("[[step]]\ndo = 'say'\ntext = 'x'\nroom = {{ {deeds} }}\n"))
+    };
+    assert!(room("slots = 0, degree = 8, ttl = 7, rate = 10_000").is_ok());
+    for (deeds, said) in [
+        ("slots = 17", "`slots`"),
+        ("degree = 0", "`degree`"),
+        ("ttl = 8", "`ttl`"),
+        ("rate = 9_999", "`rate`"),
+        ("rate = 100_000_001", "`rate`"),
+        ("rate = 99_999_999_999", "u32"),
+        ("rate = -1", "u32"),
+    ] {
+        let why = room(deeds).unwrap_err();
+        assert!(why.contains(said), "{deeds}: {why}");
+    }
 }

@@ -127,6 +127,7 @@ export const peer = {
   'host.lesson.text': 'Die Klasse sagt voraus, was ihr eigenes Netz tun wird, tut es und erfährt aus ihrer eigenen Aufnahme, was geschah. Du gehst von Schritt zu Schritt, die Seiten folgen. Der Raum wird dabei aufgezeichnet, und jede Seite sagt es.',
   'host.lesson.begin': 'Anfangen',
   'host.lesson.end': 'Lektion beenden',
+  'host.lesson.rate': (a) => `Bis sie endet, begrenzt diese Lektion, was der Servent des Raums sendet, auf ${bytes(a.rate)}/s.`,
   'host.committed': (a) => `${a.n} von ${a.of} haben sich festgelegt.`,
   'host.missing': (a) => `Es fehlen: ${a.names}.`,
   'host.pace.own': 'Alle allein weitergehen lassen',

@@ -128,6 +128,7 @@ export const peer = {
   'host.lesson.text': 'La clase predice qué hará su propia red, lo hace y sabe por su propia grabación qué pasó. Usted avanza paso a paso y las páginas le siguen. Mientras tanto la sala se graba, y cada página lo dice.',
   'host.lesson.begin': 'Empezar',
   'host.lesson.end': 'Terminar la lección',
+  'host.lesson.rate': (a) => `Hasta que termine, esta lección limita lo que envía el servent de la sala a ${bytes(a.rate)}/s.`,
   'host.committed': (a) => `${a.n} de ${a.of} han confirmado.`,
   'host.missing': (a) => `Faltan: ${a.names}.`,
   'host.pace.own': 'Dejar que cada uno avance solo',

@@ -128,6 +128,7 @@ export const peer = {
   'host.lesson.text': 'La classe prédit ce que fera son propre réseau, le fait, et apprend de son propre enregistrement ce qui s’est passé. Vous avancez pas à pas, les pages suivent. La salle est enregistrée pendant ce temps, et chaque page le dit.',
   'host.lesson.begin': 'Commencer',
   'host.lesson.end': 'Terminer la leçon',
+  'host.lesson.rate': (a) => `Jusqu’à sa fin, cette leçon limite ce que le servent de la salle envoie à ${bytes(a.rate)}/s.`,
   'host.committed': (a) => `${a.n} sur ${a.of} ont validé.`,
   'host.missing': (a) => `Il manque : ${a.names}.`,
   'host.pace.own': 'Laisser chacun avancer seul',
