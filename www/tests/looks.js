@@ -87,6 +87,12 @@ export async function shown(page, { width, height, dark = false, projector = fal
   }, dark ? 'dark' : 'light', projector);
   await faded(page);
   await frame(page);
+  // Where a picture is scrolled to depends on the windows before this one, and may still change.
+  await page.evaluate(() => {
+    const { axis, scroller, session } = /** @type {any} */ (document.querySelector('.panes > :not([hidden])')) ?? {};
+    if (axis && scroller) scroller.scrollTop = axis.of(session.run.now) - scroller.clientHeight / 2;
+  });
+  await frame(page);
 }
 
 /** @param {Page} page @returns {Promise<Uint8Array>} */
