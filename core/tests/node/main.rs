@@ -21,6 +21,7 @@ mod overlay;
 mod overlay_caches;
 mod overlay_hosts;
 mod overlay_peers;
+mod overlay_places;
 mod overlay_proxies;
 mod pair;
 mod queue;

@@ -14,15 +14,15 @@ use servent_core::node::{
 use servent_core::time::{Duration, Instant};
 use servent_core::wire::gnutella::ggep::GgepBlock;
 use servent_core::wire::gnutella::{
-    FrameLimits, Framer, HitBuilder, HitMeeting, MessageBody, OverlayMessage, OverlayPayload, Push,
-    Quality, Query, Vendor, Wishes,
+    FrameLimits, Framer, HitBuilder, MessageBody, OverlayMessage, OverlayPayload, Push, Quality,
+    Query, Vendor, Wishes,
 };
 
 const LEAF: Guid = Guid([0x4c; 16]);
 /// It, in base 32.
 const LEAF32: &str = "JRGEYTCMJRGEYTCMJRGEYTCMJQ";
 
-fn overlay(firewalled: bool) -> Config {
+pub(crate) fn overlay(firewalled: bool) -> Config {
     let mut config = config();
     config.overlay.enabled = true;
     config.overlay.degree = 9;
@@ -30,7 +30,7 @@ fn overlay(firewalled: bool) -> Config {
     config
 }
 
-fn host(config: Config) -> Host {
+pub(crate) fn host(config: Config) -> Host {
     let mut host = Host::blank(config, &[100]);
     host.now = Instant::from_secs(1_000);
     let (listen, shared) = (Some("1.2.3.4:6346".parse().unwrap()), host.shared());
@@ -39,7 +39,7 @@ fn host(config: Config) -> Host {
 }
 
 /// A servent connects and is let in; what it was sent on the way is read.
-fn neighbour(host: &mut Host, from: &str, ultrapeer: bool) -> ConnId {
+pub(crate) fn neighbour(host: &mut Host, from: &str, ultrapeer: bool) -> ConnId {
     let conn = host.accept(from);
     let kind = if ultrapeer { "True" } else { "False" };
     let head = format!(
@@ -51,14 +51,14 @@ fn neighbour(host: &mut Host, from: &str, ultrapeer: bool) -> ConnId {
     conn
 }
 
-fn heard(host: &mut Host, conn: ConnId) -> Vec<OverlayMessage> {
+pub(crate) fn heard(host: &mut Host, conn: ConnId) -> Vec<OverlayMessage> {
     let mut framer = Framer::new(FrameLimits { payload: 65_536 });
     framer.push(Vec::from(host.wire.remove(&conn).unwrap_or_default()).into());
     let next = || framer.next_frame().unwrap().map(|frame| OverlayMessage::parse(frame).unwrap());
     std::iter::from_fn(next).collect()
 }
 
-fn says(host: &mut Host, conn: ConnId, guid: Guid, body: MessageBody) {
+pub(crate) fn says(host: &mut Host, conn: ConnId, guid: Guid, body: MessageBody) {
     host.bytes(conn, &OverlayMessage { guid, ttl: 1, hops: 0, body }.to_bytes());
 }
 
@@ -501,57 +501,6 @@ fn a_neighbour_that_asks_is_connected_to_where_it_is_and_once() {
     assert!(host.hung_up.contains(&back));
     says(&mut host, conn, Guid([9; 16]), vendor(*b"BEAR", 7, 1, b""));
     assert_eq!(host.dials.len(), 1, "no port is none");
-}
-
-#[test]
-fn pa_16_hits_say_where_a_servent_is_met_that_cannot_be_reached() {
-    let meeting = HitMeeting { at: "80.9.9.9:6349".parse().unwrap(), code: "a-b-c".into() };
-    for walled in [true, false] {
-        let mut host = host(overlay(walled));
-        let HitMeeting { at, code } = meeting.clone();
-        host.input(Input::Command(NodeCommand::Overlay(OverlayCommand::Meets { at, code })));
-        let conn = neighbour(&mut host, "80.1.1.1:50000", true);
-        heard(&mut host, conn);
-        let query = Query::new(Wishes::default(), "file", &[]);
-        says(&mut host, conn, Guid([1; 16]), MessageBody::Query(query));
-        let said = heard(&mut host, conn).into_iter().find_map(|message| match message.body {
-            MessageBody::Hit(hit) => Some(hit.meeting()),
-            _ => None,
-        });
-        assert_eq!(said, Some(walled.then(|| meeting.clone())));
-    }
-}
-
-#[test]
-fn pa_16_a_place_that_a_stranger_names_is_asked_only_where_connections_may_go() {
-    let mut host = host(overlay(false));
-    let conn = neighbour(&mut host, "80.1.1.1:50000", true);
-    let words = "needle".into();
-    let search = OverlayCommand::Search { search: 1, words };
-    host.input(Input::Command(NodeCommand::Overlay(search)));
-    let guid = heard(&mut host, conn).into_iter().find_map(|message| match message.body {
-        MessageBody::Query(_) => Some(message.guid),
-        _ => None,
-    });
-    let quality = Quality { push: Some(true), ..Quality::default() };
-    let named = ["81.1.1.1:6349", "10.0.0.1:6349", "81.1.1.2:53", "127.0.0.1:6349"];
-    for (number, at) in (0..).zip(named) {
-        let meeting = HitMeeting { at: at.parse().unwrap(), code: "a-b-c".into() };
-        let blocks = [GgepBlock::new(b"SM", &meeting.to_bytes())];
-        let at = "10.0.0.7:6346".parse().unwrap();
-        let hit = HitBuilder::new(at, 1, (*b"SRVT", quality), Guid([number + 1; 16]), 4_000);
-        let mut hit = hit.with(&blocks);
-        assert!(hit.add(FileIndex(7), 100, "a needle", None));
-        let body = MessageBody::Hit(hit.finish().unwrap());
-        let guid = guid.unwrap();
-        host.bytes(conn, &OverlayMessage { guid, ttl: 3, hops: 1, body }.to_bytes());
-    }
-    let meets = |answer: &NodeAnswer| match answer {
-        NodeAnswer::Meets { at, .. } => Some(at.to_string()),
-        _ => None,
-    };
-    let told: Vec<String> = host.answers.iter().filter_map(meets).collect();
-    assert_eq!(told, ["81.1.1.1:6349"]);
 }
 
 #[test]

@@ -28,6 +28,7 @@ fn offer() -> HandshakeOffer {
         vendor: true,
         max_ttl: Some(4),
         degree: Some(32),
+        place: Some(6349),
         inflates: true,
         deflates: false,
     }

@@ -99,6 +99,11 @@ pub(crate) struct Settings {
     /// The meeting place at which others find what is shared here, whatever router is
     /// between: `servent get meet://…`, as `share` prints it.
     pub(crate) meet: Option<String>,
+    /// Be a meeting place too, at this UDP address and the next port, for those who cannot
+    /// reach each other; usually `[::]:6349`.
+    pub(crate) place: Option<SocketAddr>,
+    /// Bytes a second that this place passes on for those that find no direct path; 0 for none.
+    pub(crate) relay: u64,
     /// Ask the router to forward a port to us (UPnP, NAT-PMP or PCP), and give it back
     /// at the end: TCP for what is shared, UDP for `--via` and `--meet`.
     pub(crate) map_port: bool,
@@ -287,6 +292,8 @@ impl Default for Settings {
             www: None,
             via: None,
             meet: None,
+            place: None,
+            relay: 0,
             map_port: false,
             map_port_for: Duration::from_secs(3_600),
             unicast: servent::unicast::searching(unicast::Config::default()),

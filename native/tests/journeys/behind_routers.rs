@@ -80,14 +80,31 @@ fn gets(network: &Network, at: usize, (what, state): (&str, &str), bytes: &[u8])
 #[test]
 fn pa_16_a_servent_behind_a_router_is_found_by_a_search_and_serves_one_behind_another() {
     let Some(network) = Network::new(NETWORK, &[], &[]) else { return };
-    let bytes = noise(300_000);
     let meet = ["meet", "--listen", PLACE, "--json"];
     let mut place = Running::start(network.servent(MIDDLE, &meet));
     place.event("listening");
-    let mut middle = shares(&network, MIDDLE, ("other", b"words"), &["--listen", NEIGHBOUR]);
+    is_found(&network, &[], &["--meet", PLACE]);
+    place.signal("INT");
+    let told = place.event("meetings");
+    assert_eq!(told["relayed_bytes"], 0, "the bytes went directly: {told}");
+}
+
+/// Nothing is typed but the neighbour, which is a meeting place beside what it shares.
+#[test]
+fn pa_16_two_behind_routers_meet_through_a_neighbour_of_both_without_being_told() {
+    let Some(network) = Network::new(NETWORK, &[], &[]) else { return };
+    is_found(&network, &[&format!("--place={PLACE}")], &[]);
+}
+
+/// A song is shared behind one router and found behind another, where the neighbour and the
+/// one that shares are told `middle` and `shared` besides.
+fn is_found(network: &Network, middle: &[&str], shared: &[&str]) {
+    let bytes = noise(300_000);
+    let listens = [&["--listen", NEIGHBOUR], middle].concat();
+    let mut middle = shares(network, MIDDLE, ("other", b"words"), &listens);
     middle.event("hashed");
-    let meets = ["--peer", NEIGHBOUR, "--meet", PLACE];
-    let mut sharing = shares(&network, SHARES, ("song", &bytes), &meets);
+    let shared = [&["--peer", NEIGHBOUR], shared].concat();
+    let mut sharing = shares(network, SHARES, ("song", &bytes), &shared);
     sharing.event("at_place");
     until("it knows that others cannot connect to it", || {
         let status = ["status", "--state", "song-state", "--json"];
@@ -95,15 +112,12 @@ fn pa_16_a_servent_behind_a_router_is_found_by_a_search_and_serves_one_behind_an
         let told: serde_json::Value = serde_json::from_slice(&told.stdout).unwrap_or_default();
         told["servents"][0]["overlay"]["firewalled"] == true
     });
-    let hit = first_hit(&network, LOOKS);
+    let hit = first_hit(network, LOOKS);
     assert_eq!(hit["push"], true, "{hit}");
     let link = hit["meet"].as_str().unwrap_or_default();
     assert!(link.starts_with("meet://") && link.contains(PLACE), "{hit}");
-    gets(&network, LOOKS, ("1", "looks"), &bytes);
-    gets(&network, MIDDLE, (hit["sha1"].as_str().unwrap(), "middle"), &bytes);
-    place.signal("INT");
-    let told = place.event("meetings");
-    assert_eq!(told["relayed_bytes"], 0, "the bytes went directly: {told}");
+    gets(network, LOOKS, ("1", "looks"), &bytes);
+    gets(network, MIDDLE, (hit["sha1"].as_str().unwrap(), "middle"), &bytes);
     for mut running in [sharing, middle] {
         running.signal("INT");
         assert_eq!(running.ended().code(), Some(0));

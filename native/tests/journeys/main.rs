@@ -28,6 +28,7 @@ mod meeting_again;
 mod meeting_flood;
 mod meeting_many;
 mod meeting_once;
+mod meeting_several;
 mod namespaces;
 mod pauses;
 mod proxies;

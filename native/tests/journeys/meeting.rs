@@ -7,6 +7,7 @@ use servent_core::trace::qlog::{self, Split};
 use servent_core::trace::tape::RecordingLine;
 use servent_core::trace::why;
 
+use crate::meeting_again::millis;
 use crate::namespaces::Network;
 use crate::program::{Running, leave_for_page, noise};
 
@@ -174,8 +175,10 @@ fn told(network: &Network, kinds: [&str; 2]) {
         let why = if sender == "blocked" { "blocks UDP" } else { "another port" };
         (Running::start(network.servent(1, &give)), why)
     };
-    let failed = failing.event("failed");
+    let (failed, took) = millis(|| failing.event("failed"));
     assert!(failed.to_string().contains(why), "{name}: {failed}");
+    assert!(failed.to_string().contains("would help") || why == "blocks UDP", "{name}: {failed}");
+    assert!(took <= 5_000, "{name}: it says so after {took} ms");
     assert_eq!(failing.end().code(), Some(3), "{name}");
 }
 
@@ -230,17 +233,21 @@ fn pa_14_in_one_network_only_the_code_is_typed() {
     let home = network.place.path("home");
     let (inbox, bytes) = (home.join("inbox"), noise(100_000));
     std::fs::create_dir_all(&inbox).unwrap();
-    std::fs::write(home.join("song.ogg"), &bytes).unwrap();
     let folder = inbox.display().to_string();
     let take = ["receive", "--lan", "-o", &folder, "--yes", "--json"];
     let mut receiver = Running::start(network.servent(2, &take));
     receiver.event("listening");
-    let song = home.join("song.ogg").display().to_string();
-    // A first answer may be lost: multicast is not repaired.
-    let give = ["send", "--lan", "--wait=30s", &song, "--json"];
-    let sender = Running::start(network.servent(1, &give));
-    assert_eq!(sender.end().code(), Some(0));
-    assert!(std::fs::read(inbox.join("song.ogg")).unwrap() == bytes, "the file is the same");
+    for (n, how) in [&["--lan"][..], &[]].into_iter().enumerate() {
+        let name = format!("song{n}.ogg");
+        let song = home.join(&name);
+        std::fs::write(&song, &bytes).unwrap();
+        let song = song.display().to_string();
+        // A first answer may be lost: multicast is not repaired.
+        let give = [&["send", "--wait=30s", &song, "--json"], how].concat();
+        let sender = Running::start(network.servent(1, &give));
+        assert_eq!(sender.end().code(), Some(0), "{how:?}");
+        assert!(std::fs::read(inbox.join(&name)).unwrap() == bytes, "the file is the same");
+    }
     receiver.signal("INT");
     assert_eq!(receiver.end().code(), Some(0));
 }
@@ -308,9 +315,10 @@ fn recorded(kinds: [&str; 2], relay: &[&str], (way, names): (&str, [&str; 2])) {
     let home = network.place.path("home");
     std::fs::create_dir_all(home.join("inbox")).unwrap();
     std::fs::write(home.join("song.ogg"), noise(300_000)).unwrap();
-    let [song, inbox, sent, received] = ["song.ogg", "inbox", "sent.sqlog", "received.sqlog"]
-        .map(|name| home.join(name).display().to_string());
-    let meet = [&["meet", "--listen", VIA, "--json"], relay].concat();
+    let files = ["song.ogg", "inbox", "sent.sqlog", "received.sqlog", "place.sqlog"];
+    let [song, inbox, sent, received, placed] =
+        files.map(|name| home.join(name).display().to_string());
+    let meet = [&["meet", "--listen", VIA, "--json", "--trace", &placed], relay].concat();
     let mut place = Running::start(network.servent(0, &meet));
     place.event("listening");
     let take = ["receive", "--via", VIA, "-o", &inbox, "--yes", "--json", "--trace", &received];
@@ -323,11 +331,12 @@ fn recorded(kinds: [&str; 2], relay: &[&str], (way, names): (&str, [&str; 2])) {
     receiver.event("received");
     receiver.signal("INT");
     assert_eq!(receiver.end().code(), Some(0));
+    place.signal("INT");
+    assert_eq!(place.end().code(), Some(0));
+    verified(&placed);
     for (file, name) in [&sent, &received].into_iter().zip(names) {
         leave_for_page(file.as_ref(), name);
-        let tape = std::fs::read(file).unwrap();
-        let report = servent::replay::bytes(&tape);
-        assert!(report.is_sound() && report.verified == report.checkpoints, "{file}: {report}");
+        let tape = verified(file);
         let records = Split::new(&tape).filter_map(|line| match qlog::parse(line) {
             Ok(RecordingLine::Record(record)) => Some(record),
             _ => None,
@@ -340,6 +349,15 @@ fn recorded(kinds: [&str; 2], relay: &[&str], (way, names): (&str, [&str; 2])) {
         assert!(knocks.len() >= 2, "{file}: {} knocks", knocks.len());
         assert!(knocks.iter().all(|id| *id == Some("PA-12")), "{file}: {knocks:?}");
     }
+}
+
+/// A recording that is run again to the same digests.
+fn verified(file: &str) -> Vec<u8> {
+    let tape = std::fs::read(file).unwrap();
+    let report = servent::replay::bytes(&tape);
+    assert!(report.is_sound() && report.verified == report.checkpoints, "{file}: {report}");
+    assert!(report.checkpoints > 0, "{file}: {report}");
+    tape
 }
 
 /// All pairs of five kinds of routers, in both directions.

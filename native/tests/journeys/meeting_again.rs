@@ -188,6 +188,29 @@ fn pa_13_two_whose_place_is_started_again_meet_again() {
     goes_on(KINDS, "relayed", "place");
 }
 
+/// The sender's laptop goes into another network, behind a router that the receiver's knows
+/// nothing of: they meet again as soon as that is noticed.
+#[test]
+fn pa_13_a_sender_that_changes_networks_is_met_again_within_seconds() {
+    let Some(network) = network(["port", "port", "open"]) else { return };
+    let mut waiting = WaitingReceiver::new(&network);
+    let bytes = noise(4_000_000);
+    let song = waiting.song(&bytes);
+    let mut sender = waiting.send(&song, &["--limit-rate", "500k"]);
+    waiting.receiver().event("receiving");
+    pause(Duration::from_secs(2));
+    network.move_behind(1, 3);
+    let (moved, took) = millis(|| sender.event("network"));
+    assert_eq!(moved["address"], "10.99.0.2");
+    assert!(took < 4_000, "it is noticed after {took} ms");
+    let (_, took) = millis(|| waiting.receiver().event("receiving"));
+    assert!(took < 4_000, "it goes on after {took} ms");
+    let sent = sender.event("sent");
+    assert_eq!((sender.end().code(), &sent["path"]), (Some(0), &"direct".into()), "{sent}");
+    assert!(sent["carried"].as_u64().unwrap() < 3_500_000, "what was missing travels: {sent}");
+    waiting.arrived(&bytes);
+}
+
 /// What the place itself answers says nothing of the sender that was reached through it.
 #[test]
 fn pa_13_a_relayed_sender_that_is_dead_is_not_said_to_be_there_again() {

@@ -118,4 +118,5 @@ fn pa_10_a_flood_of_questions_does_not_keep_two_people_apart() {
     );
     println!("a pair meets after {quiet} ms in quiet, {took:?} ms in the flood; {told}");
     assert!(took.iter().all(|took| *took <= LONGEST), "{took:?}");
+    assert!(rate >= RATE * 9 / 10, "it was no such flood: {rate} a second");
 }

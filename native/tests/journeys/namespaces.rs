@@ -26,6 +26,9 @@ read end || true
 kill $pids
 ";
 
+/// Lets a machine pass on what is not for it.
+const FORWARD: &str = "echo 1 > /proc/sys/net/ipv4/ip_forward";
+
 /// The machines, with files in one place.
 pub(crate) struct Network {
     pub(crate) place: Place,
@@ -75,6 +78,31 @@ impl Network {
         command.env("SERVENT_CODE", "ocean-pepper-violin-garden-moon");
         command.current_dir(self.place.dir.path()).stdin(Stdio::null());
         command
+    }
+
+    /// Takes one of the machines out of its network, into one behind another machine.
+    pub(crate) fn move_behind(&self, moved: usize, router: usize) {
+        let to = self.pids[router].to_string();
+        let run = |at, line: &str| {
+            let mut words = line.split_whitespace();
+            let status = self.command(at, words.next().unwrap()).args(words).status();
+            assert!(status.unwrap().success(), "{line}");
+        };
+        run(moved, &format!("ip link add next type veth peer name below netns {to}"));
+        run(router, "ip addr add 10.99.0.1/24 dev below");
+        run(router, "ip link set below up");
+        let forward = self.command(router, "sh").args(["-c", FORWARD]).status();
+        assert!(forward.unwrap().success());
+        run(router, "nft add table ip below");
+        run(router, "nft add chain ip below out { type nat hook postrouting priority srcnat ; }");
+        run(router, "nft add rule ip below out oifname w masquerade");
+        // What was not asked for makes no entry that would cost a sender its port.
+        run(router, "nft add chain ip below to { type filter hook input priority filter ; }");
+        run(router, "nft add rule ip below to iifname w meta l4proto udp drop");
+        run(moved, "ip link set eth down");
+        run(moved, "ip addr add 10.99.0.2/24 dev next");
+        run(moved, "ip link set next up");
+        run(moved, "ip route add default via 10.99.0.1");
     }
 
     /// The program that is tested on one of them.

@@ -46,6 +46,7 @@ impl OverlayService {
             vendor: true,
             max_ttl: Some(router.max_ttl.min(deep)),
             degree: Some(config.degree),
+            place: self.meeting.port,
             inflates: config.deflate,
             deflates: false,
         }
@@ -292,6 +293,7 @@ impl OverlayService {
         }
         self.introduce(cx);
         self.route(cx, routing::Input::Opened { conn, peer, neighbour });
+        self.note_place(cx, conn, offer.place);
     }
 
     /// Remembers the hosts that a head names.
@@ -327,6 +329,7 @@ impl OverlayService {
             cx.fx.output(Output::Persist(NodeOp::HostGone(at)));
         }
         self.route(cx, routing::Input::Closed { conn });
+        self.tell_place(cx);
         self.look_around(cx);
     }
 

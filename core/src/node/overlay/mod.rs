@@ -5,7 +5,8 @@
 //! handshakes (`greet`), framed and possibly compressed streams (`wire`), the
 //! router's outputs (`obey`), and the search for enough neighbours (`hosts`,
 //! `caches`); `keywords` tells neighbours what we share. `proxies` reaches
-//! servents that cannot be connected to, outside of the overlay.
+//! servents that cannot be connected to, outside of the overlay; `meeting` is where they are
+//! met.
 
 mod caches;
 mod config;
@@ -13,6 +14,7 @@ mod greet;
 mod hosts;
 mod index;
 mod keywords;
+mod meeting;
 mod obey;
 mod proxies;
 mod wall;
@@ -28,6 +30,7 @@ use self::caches::Caches;
 pub use self::config::OverlayConfig as Config;
 use self::hosts::Hosts;
 use self::index::KeywordIndex;
+use self::meeting::OverlayMeeting;
 use self::proxies::ProxyRequest;
 use self::wall::FoundFirewall;
 use self::wire::OverlayWire;
@@ -81,7 +84,7 @@ pub(super) struct OverlayService {
     /// Proxies that are being asked for a push.
     asks: BTreeMap<ConnId, ProxyRequest>,
     /// Where clients meet us that no push helps.
-    meeting: Option<HitMeeting>,
+    meeting: OverlayMeeting,
     /// Connections to neighbours that asked whether they can be reached.
     dialed_back: BTreeSet<ConnId>,
 }
@@ -104,7 +107,7 @@ impl OverlayService {
             firewall: FoundFirewall::default(),
             searches: BTreeMap::new(),
             asks: BTreeMap::new(),
-            meeting: None,
+            meeting: OverlayMeeting::default(),
             dialed_back: BTreeSet::new(),
         }
     }
@@ -359,8 +362,9 @@ impl Service for OverlayService {
                 }
             }
             OverlayCommand::Meets { at, code } => {
-                self.meeting = Some(HitMeeting { at, code });
+                self.meeting.hits = Some(HitMeeting { at, code });
             }
+            OverlayCommand::RunsPlace { port } => self.meeting.port = Some(port),
             OverlayCommand::AskPush { servent, index, via, proxies } => {
                 self.ask_push(cx, (servent, index), (via, proxies));
             }

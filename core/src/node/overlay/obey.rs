@@ -149,7 +149,7 @@ impl OverlayService {
             push: self.reachable(cx).is_none(),
             busy: !cx.shelf.queue.has_free_slot,
             proxies: self.router.proxies(),
-            meeting: self.meeting.clone(),
+            meeting: self.meeting.hits.clone(),
         }
     }
 

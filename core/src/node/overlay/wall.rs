@@ -80,6 +80,7 @@ impl OverlayService {
         self.firewall.until = Some(cx.now + STANDS);
         cx.tell(ConnEvent::Firewall { closed: true });
         self.introduce(cx);
+        self.tell_place(cx);
     }
 
     /// A neighbour would connect to us: asks it, if no host has that could not have come

@@ -27,6 +27,8 @@ pub(super) struct OverlayWire {
     pub(super) stage: HandshakeStage,
     /// Bytes for it that have not left the host yet.
     pub(super) behind: u64,
+    /// The meeting place that it runs.
+    pub(super) place: Option<SocketAddr>,
 }
 
 /// The progress of the handshake.
@@ -55,7 +57,8 @@ pub(super) struct Flowing {
 impl OverlayWire {
     pub(super) const fn calling(at: SocketAddr) -> Self {
         let (reached, sure, leaf) = (true, true, false);
-        Self { at: canonical(at), reached, sure, leaf, stage: HandshakeStage::Calling, behind: 0 }
+        let (stage, behind, place) = (HandshakeStage::Calling, 0, None);
+        Self { at: canonical(at), reached, sure, leaf, stage, behind, place }
     }
 
     /// It connected, speaks version 0.4, and did not say where it listens.
@@ -79,6 +82,7 @@ impl OverlayWire {
             leaf,
             stage: HandshakeStage::Answering { offer, deflates },
             behind: 0,
+            place: None,
         }
     }
 

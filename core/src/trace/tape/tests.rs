@@ -194,7 +194,8 @@ fn next_overlay_command(command: &OverlayCommand) -> Option<OverlayCommand> {
             C::AskPush { servent, index, via, proxies }
         }
         C::AskPush { .. } => C::Meets { at, code: "some words".into() },
-        C::Meets { .. } => return None,
+        C::Meets { .. } => C::RunsPlace { port: 6349 },
+        C::RunsPlace { .. } => return None,
     })
 }
 

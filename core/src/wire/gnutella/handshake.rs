@@ -125,6 +125,8 @@ pub struct HandshakeOffer {
     pub max_ttl: Option<u8>,
     /// The number of neighbours it wants.
     pub degree: Option<u32>,
+    /// The UDP port of the meeting place that it runs (PA-16).
+    pub place: Option<u16>,
     /// It can inflate what we compress.
     pub inflates: bool,
     /// It compresses what it sends after the handshake.
@@ -157,6 +159,9 @@ impl HandshakeOffer {
             vendor: speaks("Vendor-Message"),
             max_ttl: small("X-Max-TTL").and_then(|ttl| u8::try_from(ttl).ok()),
             degree: small("X-Degree").and_then(|degree| u32::try_from(degree).ok()),
+            place: small("X-Meeting-Place")
+                .and_then(|port| u16::try_from(port).ok())
+                .filter(|port| *port != 0),
             inflates: headers.lists("Accept-Encoding", "deflate"),
             deflates: headers.lists("Content-Encoding", "deflate"),
         }
@@ -245,6 +250,9 @@ impl HandshakeOffer {
         }
         if let Some(degree) = self.degree {
             head.header("X-Degree", degree);
+        }
+        if let Some(port) = self.place {
+            head.header("X-Meeting-Place", port);
         }
     }
 }

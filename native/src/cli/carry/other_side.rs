@@ -5,6 +5,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use servent::unicast::PeerWhereabouts;
+use servent_core::meet::is_meeting_peer;
 
 /// A meeting place that may relay, as the user named it.
 #[derive(Debug, Clone)]
@@ -44,6 +46,17 @@ impl OtherSide {
     pub(crate) fn new(who: &'static str, at: SocketAddr, place: Option<&RelayPlace>) -> Self {
         let through = place.filter(|place| place.relays(at)).map(|place| Arc::clone(&place.name));
         Self { who, at, through }
+    }
+
+    /// The same for one that may have been met in this moment: it is `at` until the endpoint
+    /// has noted where it is.
+    pub(crate) fn met(
+        who: &'static str,
+        (now, at): (&PeerWhereabouts, SocketAddr),
+        place: Option<&RelayPlace>,
+    ) -> Self {
+        let noted = Some(now.now()).filter(|name| !is_meeting_peer(name.ip()));
+        Self::new(who, noted.unwrap_or(at), place)
     }
 
     /// Its address, which is not known while a place relays to it.

@@ -36,8 +36,9 @@ use super::unicast::{PORT, Travel, listening, title};
 use crate::cli::Common;
 use crate::cli::amount::size;
 use crate::cli::ask::{Person, no_terminal};
+use crate::cli::finding::link::MeetLink;
 use crate::cli::finding::map_port::VisitPort;
-use crate::cli::finding::via::{self, CallerNews, ViaArgs};
+use crate::cli::finding::via::{self, CallerNews, ViaArgs, bind_any};
 use crate::cli::live::{LiveFlags, OpenLab};
 use crate::cli::serve::reach;
 use crate::cli::start::{address, runtime};
@@ -75,6 +76,8 @@ const GOODBYE: Duration = Duration::from_millis(400);
   servent receive -o song.ogg               one file
   servent receive --from 10.0.0.7 -o inbox/
                                             what `servent send --to 3` gives to three
+  servent receive --from meet://CODE@place.example.org -o inbox/
+                                            the same by the link that `send --to 3 --via` shows
   servent receive --via place.example.org -o inbox/
                                             from a sender who cannot reach this machine
   servent receive --lan -o inbox/           from a sender in this network who types the code
@@ -87,8 +90,8 @@ pub(crate) struct ReceiveArgs {
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     listen: Option<SocketAddr>,
     /// Take what `servent send --to N` gives there, together with the other
-    /// receivers; the code is the one that it shows.
-    #[arg(long, value_name = "HOST[:PORT]", conflicts_with_all = ["listen", "once", "lab", "via", "meet", "lan"])]
+    /// receivers; the code is the one that it shows. Or the link that it prints with --via.
+    #[arg(long, value_name = "HOST[:PORT]|LINK", conflicts_with_all = ["listen", "once", "lab", "via", "meet", "lan"])]
     from: Option<String>,
     /// Write this file, or files into this folder.
     #[arg(short, long, value_name = "FILE|DIR")]
@@ -130,17 +133,22 @@ pub(crate) fn run(common: &Common, arguments: &ReceiveArgs) -> Result<(), Failur
     let reporter = Reporter::new(Voice::new(arguments.json, common.quiet), aside);
     let once = arguments.once || !matches!(place, InboxPlace::Folder(_));
     let typed = arguments.code.as_ref();
-    if let Some(from) = &arguments.from {
+    let link = arguments.link()?;
+    if let Some(from) = arguments.from.as_deref().filter(|_| link.is_none()) {
         return join(common, arguments, (from, place), options, &reporter);
     }
-    let code = arguments.given.code(typed.and_then(Option::as_deref))?;
+    let once = once || link.is_some();
+    let code = match &link {
+        Some(link) => Some(link.code.clone()),
+        None => arguments.given.code(typed.and_then(Option::as_deref))?,
+    };
     let person = match Person::present() {
         person if !arguments.yes && person.is_some() => person,
         None if !arguments.yes && code.is_none() && typed.is_none() => return Err(no_terminal()),
         _ => None,
     };
     let via = arguments.via.name(common)?;
-    let door = if via.is_some() || arguments.via.lan {
+    let door = if via.is_some() || arguments.via.lan || link.is_some() {
         door_of_meeting(code)?
     } else {
         door(code, arguments.given.open)?
@@ -164,15 +172,19 @@ pub(crate) fn run(common: &Common, arguments: &ReceiveArgs) -> Result<(), Failur
         taking: Counted::default(),
         silent: Counted::default(),
         relay: None,
+        by_link: link.is_some(),
         verbose,
     };
     let runtime = runtime()?;
     let done = runtime.block_on(async {
         let lab = arguments.live.open(&config).await?;
         let options = EndpointOptions { tape: lab.is_some(), ..options };
-        let found = ReceiveMeeting::find(&arguments.via, common, (via, meeting)).await?;
+        let found = match (link, meeting) {
+            (Some(link), Some(meeting)) => Some(ReceiveMeeting::sender(&link, meeting).await?),
+            _ => ReceiveMeeting::find(&arguments.via, common, (via, meeting)).await?,
+        };
         let (options, port) = match &found {
-            Some(ReceiveMeeting::Place(place)) => {
+            Some(ReceiveMeeting::Place(place) | ReceiveMeeting::Sender(place)) => {
                 receiver.relay = Some(place.relay());
                 (via::meeting(options), place.port().clone())
             }
@@ -187,6 +199,17 @@ pub(crate) fn run(common: &Common, arguments: &ReceiveArgs) -> Result<(), Failur
 }
 
 impl ReceiveArgs {
+    /// The link that is named instead of the host of a sender.
+    fn link(&self) -> Result<Option<MeetLink>, Failure> {
+        let Some(rest) = self.from.as_deref().and_then(MeetLink::behind_scheme) else {
+            return Ok(None);
+        };
+        if self.code.is_some() {
+            return Err(Failure::usage("the link has the code in it").next("leave --code out"));
+        }
+        MeetLink::read(rest).map(|(link, _)| Some(link))
+    }
+
     /// What the lab is to be like.
     fn config(&self, common: &Common) -> Result<Config, Failure> {
         let mut builder = common.builder()?;
@@ -233,6 +256,11 @@ fn join(
     done
 }
 
+fn wrong_link() -> Failure {
+    Failure::new(Exit::Refused, "the code in the link is not that of the sender")
+        .next("compare the link with the one that `servent send --to N --via` prints")
+}
+
 #[derive(Clone)]
 struct Receiver {
     place: InboxPlace,
@@ -255,6 +283,8 @@ struct Receiver {
     silent: Counted,
     /// The meeting place, which may relay.
     relay: Option<RelayPlace>,
+    /// We come to the sender, by a link that has the code in it.
+    by_link: bool,
     verbose: bool,
 }
 
@@ -266,7 +296,7 @@ impl Receiver {
         (options, lab): (EndpointOptions, Option<OpenLab>),
     ) -> Result<(), Failure> {
         let mut signals = Signals::new()?;
-        let endpoint = Arc::new(listening(listen, options).await?);
+        let endpoint = Arc::new(self.bind(listen, options).await?);
         let made = made.map(|code| code.to_string());
         self.say_listening(endpoint.local_addr(), made.as_deref(), found.as_ref());
         let handle = endpoint.servent().clone();
@@ -303,6 +333,7 @@ impl Receiver {
                                 awaited = None;
                                 self.begin((seat, transfer), &mut running, &endpoint);
                             }
+                            Err(ReceiveError::WrongCode) if self.by_link => break Err(wrong_link()),
                             Err(why) => self.turned_away(peer, &why),
                         }
                     }
@@ -334,6 +365,15 @@ impl Receiver {
         self.close(endpoint, ended).await
     }
 
+    /// Where senders come to, or the socket of one that comes to its sender.
+    async fn bind(
+        &self,
+        listen: Option<SocketAddr>,
+        options: EndpointOptions,
+    ) -> Result<Endpoint, Failure> {
+        if self.by_link { bind_any(None, options).await } else { listening(listen, options).await }
+    }
+
     /// Lets senders find us, if they are to; it ends when that is not possible.
     fn meet(&self, endpoint: &Arc<Endpoint>, found: Option<ReceiveMeeting>) -> JoinSet<Failure> {
         let mut meeting = JoinSet::new();
@@ -353,6 +393,9 @@ impl Receiver {
     /// Says where it listens, and how others send to it.
     fn say_listening(&self, at: SocketAddr, made: Option<&str>, found: Option<&ReceiveMeeting>) {
         let listening = json!({ "event": "listening", "address": at, "code": made });
+        if let Some(ReceiveMeeting::Sender(_)) = found {
+            return self.reporter.fact(&listening); // It looks for its sender, and says so.
+        }
         let others = found.map_or_else(|| reach::place(at, PORT), ReceiveMeeting::option);
         let sentence =
             format!("listening on UDP {at}\nothers send with: servent send {others} FILE");

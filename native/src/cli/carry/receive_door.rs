@@ -8,6 +8,7 @@ use servent::unicast::{Endpoint, MeetingSecret};
 
 use super::code;
 use crate::cli::Common;
+use crate::cli::finding::link::MeetLink;
 use crate::cli::finding::near::AnnouncedReceiver;
 use crate::cli::finding::via::{CallerNews, ViaArgs, ViaPlace, split};
 use crate::exit::Failure;
@@ -28,6 +29,8 @@ pub(crate) enum ReceiveMeeting {
     Place(ViaPlace),
     /// In the local network.
     Lan(MeetingSecret),
+    /// We find the sender, which waits at a place for several receivers.
+    Sender(ViaPlace),
 }
 
 impl ReceiveMeeting {
@@ -45,10 +48,15 @@ impl ReceiveMeeting {
         }
     }
 
+    /// The sender to which a link leads.
+    pub(crate) async fn sender(link: &MeetLink, secret: MeetingSecret) -> Result<Self, Failure> {
+        Ok(Self::Sender(ViaPlace::find(&link.place, secret).await?.of_sender()))
+    }
+
     /// How senders say the same.
     pub(crate) fn option(&self) -> String {
         match self {
-            Self::Place(via) => format!("--via {}", via.name()),
+            Self::Place(via) | Self::Sender(via) => format!("--via {}", via.name()),
             Self::Lan(_) => "--lan".to_owned(),
         }
     }
@@ -62,6 +70,7 @@ impl ReceiveMeeting {
     ) -> Failure {
         match self {
             Self::Place(via) => via.listen(endpoint, reporter, callers).await,
+            Self::Sender(via) => via.come(endpoint, reporter, callers).await,
             Self::Lan(secret) => match AnnouncedReceiver::start(endpoint.local_addr(), secret) {
                 Ok(_announced) => {
                     let fact = json!({ "event": "at_lan" });

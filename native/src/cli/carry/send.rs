@@ -14,14 +14,13 @@ use serde_json::json;
 use servent::Rate;
 use servent::transfer::{Offer, OfferError, SendFailure, TransferCode, TransferSender, total};
 use servent::unicast::{Endpoint, EndpointOptions, MeetNews, MeetingSecret};
-use servent_core::meet::is_meeting_peer;
 use servent_core::text::Shown;
 use tokio::time::{Instant, sleep_until};
 
 use self::unsent::{failed, stopped};
 use self::wait::{ReceiverWait, SendPatience};
 use super::code::{self, CodeArgs};
-use super::many::{Giving, give};
+use super::many::{Giving, PlaceGiving, give, give_at_place};
 use super::other_side::OtherSide;
 use super::silence::{free_seat, leave_seat};
 use super::tally::{TransferTally, TransferWords};
@@ -29,6 +28,7 @@ use super::unicast::{Travel, enlarged, paced, title};
 use crate::cli::Common;
 use crate::cli::amount::{rate, some};
 use crate::cli::finding::dial::{bind_for, check_receiver, resolve};
+use crate::cli::finding::link::MeetLink;
 use crate::cli::finding::near;
 use crate::cli::finding::via::{
     FoundPeer, NotMet, ViaArgs, ViaPlace, bind_any, check_files, leave, split,
@@ -53,9 +53,11 @@ use crate::signal::Signals;
   tar c docs | servent send 10.0.0.7:7000   whatever comes from a pipe
   servent send --wait 10.0.0.7 song.ogg     once a receiver is there
   servent send --to 3 film.mkv photos/      to three that run: servent receive --from HOST
+  servent send --to 3 --via place.example.org film.mkv
+                                            the same behind a router: shows a link for them
   servent send --via place.example.org song.ogg
                                             to a receiver behind a router
-  servent send --lan song.ogg               to one in this network, by the code alone
+  servent send song.ogg                     to one in this network, by the code alone
   SERVENT_CODE=ocean-pepper-violin servent send 10.0.0.7 song.ogg
                                             without a question
   servent send 127.0.0.1 big --open --loss 5%
@@ -65,16 +67,18 @@ use crate::signal::Signals;
   servent send 10.0.0.7 song.ogg --trace t.sqlog
                                             record it; `servent replay t.sqlog`")]
 pub(crate) struct SendArgs {
-    /// Where `servent receive` listens; left out with --to, --via and --lan.
+    /// Where `servent receive` listens; left out with --to, --via and --lan, and for a file to
+    /// a receiver of the local network.
     #[arg(value_name = "HOST[:PORT]", required_unless_present_any = ["to", "via", "meet", "lan"])]
     host: Option<String>,
     /// What to send; `-` or nothing is standard input.
     #[arg(value_name = "FILE|DIR")]
     files: Vec<PathBuf>,
     /// Send to so many receivers, who run `servent receive --from` this machine
-    /// and pass on to each other what they have. Here the code is shown.
+    /// and pass on to each other what they have. Here the code is shown; with --via a
+    /// link, for receivers that cannot reach this machine: each gets all of it from here.
     #[arg(long, value_name = "N", value_parser = some::<u32>,
-          conflicts_with_all = ["via", "meet", "lan"])]
+          conflicts_with_all = ["lan", "map_port"])]
     to: Option<u32>,
     /// Send from this address and port; with --to, where the receivers come to, over
     /// UDP and TCP: usually [::]:6348.
@@ -103,6 +107,18 @@ pub(crate) struct SendArgs {
     json: bool,
 }
 
+impl SendArgs {
+    /// True where a file stands in the place of the receiver: it is found in the local network,
+    /// by the code alone (PA-14).
+    fn names_no_receiver(&self) -> bool {
+        let is_path = |host: &String| {
+            let path = Path::new(host);
+            path.is_file() || (host.contains('/') && path.is_dir())
+        };
+        !self.given.open && self.host.as_ref().is_some_and(is_path)
+    }
+}
+
 pub(crate) fn run(common: &Common, arguments: &SendArgs) -> Result<(), Failure> {
     let options = arguments.travel.options(common)?;
     let reporter = Reporter::new(Voice::new(arguments.json, common.quiet), false);
@@ -110,8 +126,9 @@ pub(crate) fn run(common: &Common, arguments: &SendArgs) -> Result<(), Failure> 
         return to_several(common, arguments, receivers, options, &reporter);
     }
     let via = arguments.via.name(common)?;
+    let lan = arguments.via.lan || (via.is_none() && arguments.names_no_receiver());
     // Without a name of the receiver, what stands in its place is a file.
-    let host = arguments.host.as_ref().filter(|_| via.is_some() || arguments.via.lan);
+    let host = arguments.host.as_ref().filter(|_| via.is_some() || lan);
     let files: Vec<PathBuf> =
         host.map(PathBuf::from).into_iter().chain(arguments.files.iter().cloned()).collect();
     match (host, &arguments.host) {
@@ -124,7 +141,7 @@ pub(crate) fn run(common: &Common, arguments: &SendArgs) -> Result<(), Failure> 
     let done = runtime.block_on(async {
         let question = "the code that the receiver shows:";
         let code = {
-            let open = via.is_none() && !arguments.via.lan;
+            let open = via.is_none() && !lan;
             arguments.given.or_asked(arguments.code.as_deref(), (question, open)).await?
         };
         let mut near = None;
@@ -133,8 +150,8 @@ pub(crate) fn run(common: &Common, arguments: &SendArgs) -> Result<(), Failure> 
                 let (secret, code) = split(&code)?;
                 (Some(arguments.via.place(common, &via, secret).await?), Some(code))
             }
-            (_, Some(code)) if arguments.via.lan => {
-                let (secret, code) = split(&code)?;
+            (_, Some(code)) if lan => {
+                let (secret, code) = near::split(&code)?;
                 near = Some(secret);
                 (None, Some(code))
             }
@@ -190,6 +207,19 @@ fn to_several(
     }
     let offer = offer(&files, reporter)?;
     let given = arguments.given.code(arguments.code.as_deref())?;
+    if let Some(place) = arguments.via.name(common)? {
+        if arguments.listen.is_some() {
+            let why = "with --to and --via each receiver has a socket of its own";
+            return Err(Failure::usage(why).next("leave --listen out"));
+        }
+        let code = given.map_or_else(code::random_to_meet, Ok)?;
+        let (link, rate) = (MeetLink { place, code }, arguments.limit_rate);
+        let giving = PlaceGiving { offer, receivers, link, rate, reporter };
+        let runtime = runtime()?;
+        let done = runtime.block_on(give_at_place(giving, paced(options, rate)));
+        runtime.shutdown_background();
+        return done;
+    }
     let made = given.is_none() && !arguments.given.open;
     let code = if made { Some(code::random()?) } else { given };
     let listen = arguments.listen;
@@ -378,12 +408,8 @@ impl RunningSend<'_> {
             endpoint.connect(peer).map_err(|e| Failure::new(Exit::Network, e.to_string()))?;
         let sender = TransferSender::over(connection).limited(self.rate.clone());
         let whereabouts = sender.whereabouts();
-        // The endpoint may not have noted yet where one is that was met in this moment.
         let relay = self.via.as_ref().map(ViaPlace::relay);
-        let now = || {
-            let noted = Some(whereabouts.now()).filter(|name| !is_meeting_peer(name.ip()));
-            OtherSide::new("the receiver", noted.unwrap_or(at), relay.as_ref())
-        };
+        let now = || OtherSide::met("the receiver", (&whereabouts, at), relay.as_ref());
         let entries = self.offer.entries();
         let mut tally = TransferTally::new(self.reporter, entries, title.to_owned(), Box::new(now));
         let said = (title, endpoint.local_addr());

@@ -2,12 +2,13 @@
 //! five seconds that it is there.
 
 use std::convert::Infallible;
+use std::net::IpAddr;
 use std::time::Duration;
 
 use serde_json::json;
 use servent::transfer::SILENT;
 use servent::unicast::{Endpoint, PeerSilence};
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 use super::other_side::OtherSide;
 use super::questions::Counted;
@@ -17,6 +18,11 @@ use crate::progress::Reporter;
 
 /// The pause before the other side is sought again.
 const SEEK_AGAIN: Duration = Duration::from_secs(1);
+/// How long the other side is not heard, after this machine has changed networks, before it
+/// is sought.
+const UNHEARD: Duration = Duration::from_secs(1);
+/// How long after that change its silence may come from it.
+const MATTERS: Duration = Duration::from_secs(4);
 /// How long it may take to leave the place.
 const LEAVING: Duration = Duration::from_millis(200);
 
@@ -24,6 +30,13 @@ fn say_silent(other: &OtherSide, reporter: &Reporter) {
     let fact = other.placed("peer", json!({ "event": "silent", "seconds": SILENT.as_secs() }));
     let (other, seconds) = (other.in_full(), SILENT.as_secs());
     reporter.tell(&fact, &format!("no word from {other} for {seconds} s; waiting for it"));
+}
+
+fn say_moved(ours: IpAddr, other: &OtherSide, reporter: &Reporter) {
+    let fact = other.placed("peer", json!({ "event": "network", "address": ours }));
+    let other = other.in_full();
+    let sentence = format!("this machine has another address now, {ours}: looking for {other}");
+    reporter.tell(&fact, &sentence);
 }
 
 fn say_heard(other: &OtherSide, reporter: &Reporter) {
@@ -49,7 +62,8 @@ pub(crate) async fn tell_silence(
 }
 
 /// Seeks a receiver that is silent at its meeting place: one that was started again is
-/// found there, from the endpoint in `seat`. The connection goes on meanwhile, and the
+/// found there, from the endpoint in `seat`, as is one whose router does not know us since this
+/// machine has changed networks. The connection goes on meanwhile, and the
 /// search ends when the receiver is heard on it; the endpoint stays for the next search.
 pub(crate) async fn find_again(
     (via, silence): (&ViaPlace, PeerSilence),
@@ -58,11 +72,27 @@ pub(crate) async fn find_again(
     (seat, reporter): (&mut Option<Endpoint>, &Reporter),
 ) -> (Endpoint, FoundPeer) {
     loop {
-        silence.reaches(SILENT).await;
-        say_silent(&other(), reporter);
+        let moved = async {
+            loop {
+                let ours = via.has_another_network().await;
+                if timeout(MATTERS, silence.reaches(UNHEARD)).await.is_ok() {
+                    return ours;
+                }
+            }
+        };
+        let silent = tokio::select! {
+            () = silence.reaches(SILENT) => {
+                say_silent(&other(), reporter);
+                SILENT
+            }
+            ours = moved => {
+                say_moved(ours, &other(), reporter);
+                UNHEARD
+            }
+        };
         let found = tokio::select! {
             found = seek(via, &bind, seat, reporter) => Some(found),
-            () = silence.ends(SILENT) => None,
+            () = silence.ends(silent) => None,
         };
         if let Some(found) = found
             && let Some(endpoint) = seat.take()

@@ -12,46 +12,34 @@ use serde_json::json;
 use servent::driver::{Handle, ServentMeeting};
 use servent::sys::OwnerOnly as _;
 use servent::transfer::{CarriedStreams, SecretDoor, TransferCode};
-use servent::unicast::{Endpoint, EndpointOptions, MeetNews, MeetingSecret};
+use servent::unicast::{Endpoint, EndpointOptions, MeetingSecret};
 use servent_core::meet::door_address;
-use servent_core::node::{NodeCommand, OverlayCommand};
+use servent_core::node::{NodeAnswer, NodeCommand, OverlayCommand};
 use tokio::net::TcpStream;
-use tokio::runtime::Handle as Runtime;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use tokio::sync::broadcast::Receiver;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::timeout;
 
-use super::via::{FoundPeer, ViaPlace, addresses, bind_any, check_code, check_place, leave, split};
+use super::link::MeetLink;
+use super::via::{FoundPeer, ViaPlace, addresses, check_code, check_place, leave, split};
+use super::visitors::{ComingVisitor, GOODBYE, VisitorRoom, VisitorSeat, next_visitor};
 use crate::cli::carry::code;
 use crate::cli::serve::share::told;
 use crate::config::Settings;
 use crate::exit::Failure;
 use crate::progress::{Reporter, Voice};
 
-/// What a link for `servent get` begins with.
-pub(crate) const SCHEME: &str = "meet://";
 /// The file of the code in the state folder: a link stays good when the servent is
 /// started again.
 const CODE: &str = "meeting-code";
-/// Visitors at once.
-const VISITORS: usize = 64;
 /// How long a visitor may take to say something.
 const HELLO: Duration = Duration::from_secs(10);
-/// Visitors that have not shown the code, and how long each counts. What may be spent on
-/// knocks is that of a socket, and each visitor has one: a place that finds out the words of
-/// the meeting has us knock at so many addresses, and no more.
-const STRANGERS: usize = 20;
-const STRANGE_FOR: Duration = Duration::from_secs(60);
-/// Visitors whose code is looked at together. Until one has shown that it is right it counts as
-/// a wrong guess, and all that are relayed, or behind one router, have five of these: a class
-/// that comes at once is looked at one after the other.
-const GREETED: usize = 3;
 /// The pause after a place did not answer; it doubles up to the second.
 const AGAIN: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(60));
 /// How long a task may take to see that it is to end.
 const LEAVE: Duration = Duration::from_millis(500);
-/// How long a visitor that is gone may take to acknowledge that.
-const GOODBYE: Duration = Duration::from_secs(2);
 
 /// Refuses what cannot be: a caller of a meeting speaks no TLS.
 pub(crate) fn check(settings: &Settings, tls: bool) -> Result<(), Failure> {
@@ -66,9 +54,14 @@ pub(crate) fn check(settings: &Settings, tls: bool) -> Result<(), Failure> {
 /// Prints the link, if there is to be one.
 pub(crate) fn announce(voice: Voice, settings: &Settings) -> Result<(), Failure> {
     let Some(place) = &settings.meet else { return Ok(()) };
-    let code = code_in(&settings.state)?;
+    say_link(voice, (place, &settings.state))
+}
+
+/// Prints the link that leads through a place.
+fn say_link(voice: Voice, (place, state): (&str, &Path)) -> Result<(), Failure> {
+    let code = code_in(state)?;
     check_code(&code)?;
-    let link = format!("{SCHEME}{code}@{place}/");
+    let link = format!("{}/", MeetLink { place: place.to_owned(), code });
     let fact = json!({ "event": "meeting", "link": link, "place": place });
     told(voice, &fact, &format!("anywhere {link}"))
 }
@@ -78,7 +71,7 @@ pub(crate) fn announce(voice: Voice, settings: &Settings) -> Result<(), Failure>
 pub(crate) fn link(at: SocketAddr, code: &str) -> Option<String> {
     let read = code::read(code, "the code of a hit").ok()?;
     check_code(&read).ok()?;
-    Some(format!("{SCHEME}{code}@{at}"))
+    Some(MeetLink { place: at.to_string(), code: read }.to_string())
 }
 
 /// The code of the environment, or else that of the state folder, which is drawn once.
@@ -108,30 +101,80 @@ pub(crate) struct MetServent {
 }
 
 impl MetServent {
-    /// Lets others find us, if the settings name a place.
-    pub(crate) fn begin(settings: &Settings, handle: &Handle, voice: Voice) -> Option<Self> {
-        let at = (settings.meet.clone()?, settings.state.clone());
+    /// Lets others find us: at the place that the settings name, or else at that of a
+    /// neighbour, while others cannot connect to us.
+    /// `answers`: what the servent has said since it was started.
+    pub(crate) fn begin(
+        settings: &Settings,
+        (handle, answers): (&Handle, Receiver<NodeAnswer>),
+        voice: Voice,
+    ) -> Self {
+        let (state, handle) = (settings.state.clone(), handle.clone());
         let (end, ended) = oneshot::channel();
-        Some(Self { end, task: tokio::spawn(meet(at, handle.clone(), voice, ended)) })
+        let ended = ended.shared();
+        let task = match settings.meet.clone() {
+            Some(name) => tokio::spawn(meet((name, state), handle, voice, ended)),
+            None => {
+                let heard = (handle, answers);
+                tokio::spawn(async move {
+                    tokio::select! {
+                        () = meet_at_neighbours(state, heard, voice, ended.clone()) => {}
+                        _ = ended.clone() => {}
+                    }
+                })
+            }
+        };
+        Self { end, task }
     }
 
     /// Leaves its seat at the place: the next servent with this code need not wait until
     /// it is forgotten.
-    pub(crate) async fn leave(met: Option<Self>) {
-        let Some(Self { end, task }) = met else { return };
+    pub(crate) async fn leave(self) {
+        let Self { end, task } = self;
         drop(end);
         let _ = timeout(GOODBYE + LEAVE, task).await; // It ends with us.
     }
 }
 
-/// Lets others find us until the other end of `end` is dropped.
+/// Lets others find us at the meeting place of a neighbour, as soon as the overlay has found
+/// out that they cannot connect to us (PA-16).
+async fn meet_at_neighbours(
+    state: PathBuf,
+    (handle, mut answers): (Handle, Receiver<NodeAnswer>),
+    voice: Voice,
+    end: impl Future + Clone,
+) {
+    let mut place = next_place(&mut answers).await;
+    while let Some(at) = place {
+        let name = at.to_string();
+        if let Err(failure) = say_link(voice, (&name, &state)) {
+            tracing::warn!(%failure, "the link of a neighbour's meeting place");
+        }
+        tokio::select! {
+            next = next_place(&mut answers) => place = next,
+            () = meet((name, state.clone()), handle.clone(), voice, end.clone()) => return,
+        }
+    }
+}
+
+/// The next meeting place that a neighbour runs; `None` when the servent has ended.
+async fn next_place(answers: &mut Receiver<NodeAnswer>) -> Option<SocketAddr> {
+    loop {
+        match answers.recv().await {
+            Ok(NodeAnswer::Place { at }) => return Some(at),
+            Ok(_) | Err(RecvError::Lagged(_)) => {}
+            Err(RecvError::Closed) => return None,
+        }
+    }
+}
+
+/// Lets others find us until the end.
 async fn meet(
     (name, state): (String, PathBuf),
     handle: Handle,
     voice: Voice,
-    end: oneshot::Receiver<()>,
+    end: impl Future + Clone,
 ) {
-    let end = end.shared();
     let reporter = Reporter::new(voice, false);
     let room = VisitorRoom::new();
     let (mut door, mut pause, mut known, mut number) = (None, AGAIN.0, false, 1);
@@ -152,7 +195,7 @@ async fn meet(
             Ok(None) => return,
             Ok(Some((visit, secret))) => {
                 (pause, number) = (AGAIN.0, number + 1);
-                seat.since = Some(Instant::now());
+                seat.begin();
                 tokio::spawn(visitor(visit, (secret, seat), handle.clone(), reporter));
             }
             Err(failure) => {
@@ -162,63 +205,6 @@ async fn meet(
                 let _ = timeout(pause, end.clone()).await;
                 pause = (pause * 2).min(AGAIN.1);
             }
-        }
-    }
-}
-
-/// For how many visitors there is room.
-struct VisitorRoom {
-    visitors: Arc<Semaphore>,
-    strangers: Arc<Semaphore>,
-    greeted: Arc<Semaphore>,
-}
-
-/// The room of one visitor, until it is dropped.
-struct VisitorSeat {
-    _visitor: Option<OwnedSemaphorePermit>,
-    stranger: Option<OwnedSemaphorePermit>,
-    greeted: Arc<Semaphore>,
-    /// When the visitor was introduced.
-    since: Option<Instant>,
-}
-
-impl VisitorRoom {
-    fn new() -> Self {
-        let [visitors, strangers, greeted] =
-            [VISITORS, STRANGERS, GREETED].map(|n| Arc::new(Semaphore::new(n)));
-        Self { visitors, strangers, greeted }
-    }
-
-    fn is_full(&self) -> bool {
-        [&self.visitors, &self.strangers].iter().any(|it| it.available_permits() == 0)
-    }
-
-    async fn take(&self) -> VisitorSeat {
-        // Neither is ever closed.
-        let visitor = Arc::clone(&self.visitors).acquire_owned().await.ok();
-        let stranger = Arc::clone(&self.strangers).acquire_owned().await.ok();
-        let greeted = Arc::clone(&self.greeted);
-        VisitorSeat { _visitor: visitor, stranger, greeted, since: None }
-    }
-}
-
-impl VisitorSeat {
-    /// It has shown that it knows the code, which the place does not.
-    fn is_known(&mut self) {
-        self.stranger = None;
-    }
-}
-
-impl Drop for VisitorSeat {
-    fn drop(&mut self) {
-        if let Some(stranger) = self.stranger.take()
-            && let Some(since) = self.since
-            && let Ok(runtime) = Runtime::try_current()
-        {
-            runtime.spawn(async move {
-                sleep_until(since + STRANGE_FOR).await;
-                drop(stranger);
-            });
         }
     }
 }
@@ -240,19 +226,11 @@ async fn tell_overlay((name, state): (&str, &Path), handle: &Handle) -> Result<(
 /// What all visits have in common: who is admitted, and the meeting.
 type MeetingDoor = (Arc<SecretDoor>, MeetingSecret);
 
-/// A visitor that was introduced: our socket for it alone, because a place relays between two
-/// addresses.
-struct ComingVisitor {
-    endpoint: Endpoint,
-    place: ViaPlace,
-    news: MeetNews,
-}
-
 /// Waits for the next visitor, or the end. The code is read once.
 async fn next(
     (name, state, number): (&str, &Path, u64),
     door: &mut Option<MeetingDoor>,
-    (reporter, waits): (&Reporter, &impl Fn()),
+    told: (&Reporter, &impl Fn()),
     end: impl Future,
 ) -> Result<Option<(ComingVisitor, Arc<SecretDoor>)>, Failure> {
     let (secret, meeting) = match door {
@@ -262,26 +240,9 @@ async fn next(
             door.insert((Arc::new(SecretDoor::locked(rest)), meeting)).clone()
         }
     };
-    let place = ViaPlace::find(name, meeting).await?.in_turn().of_visitor(number);
-    let endpoint = bind_any(None, EndpointOptions::default()).await?;
-    let waits = || {
-        waits();
-        reporter.fact(&json!({ "event": "at_place", "place": name }));
-    };
-    let caller = tokio::select! {
-        caller = place.one_caller(&endpoint, (waits, reporter)) => caller,
-        _ = end => {
-            leave(endpoint, GOODBYE).await;
-            return Ok(None);
-        }
-    };
-    match caller {
-        Ok(news) => Ok(Some((ComingVisitor { endpoint, place, news }, secret))),
-        Err(failure) => {
-            let _ = endpoint.shutdown_within(GOODBYE).await; // It has nothing to say.
-            Err(failure)
-        }
-    }
+    let place = ViaPlace::find(name, meeting).await?.of_servent().of_visitor(number);
+    let visitor = next_visitor(place, EndpointOptions::default(), told, end).await?;
+    Ok(visitor.map(|visitor| (visitor, secret)))
 }
 
 /// Finds one visitor, and serves it until it leaves.
@@ -310,7 +271,7 @@ async fn serve(
     let FoundPeer { at, relayed, mut news, .. } = found;
     let name = if relayed { name_through(at) } else { at };
     let Ok(Some(connection)) = timeout(HELLO, endpoint.accept()).await else { return };
-    let greeted = seat.greeted.acquire().await;
+    let greeted = seat.greeting().await;
     let answered = CarriedStreams::answer(connection, door).await;
     drop(greeted);
     match answered {

@@ -52,7 +52,7 @@ pub(crate) fn check_receiver(host: &str) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::usage(format!("{host} is a file, and no receiver is named")).next(format!(
-        "name it first: servent send HOST {host}; or how to find it: --via PLACE, --meet or --lan"
+        "name it first: servent send HOST {host}; without --open it may be left out"
     )))
 }
 

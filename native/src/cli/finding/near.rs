@@ -9,9 +9,11 @@ use data_encoding::HEXLOWER;
 use if_addrs::{IfAddr, get_if_addrs};
 use mdns_sd::{ResolvedService, ServiceEvent};
 use servent::Clock;
+use servent::transfer::TransferCode;
 use servent::unicast::MeetingSecret;
 
 use super::mdns::{Announcement, LocalNetwork};
+use super::via;
 use crate::exit::{Exit, Failure};
 
 /// The service name of those who receive.
@@ -38,6 +40,16 @@ impl AnnouncedReceiver {
         network.announce(&ours).map_err(|e| failed(&e))?;
         Ok(Self { _network: network })
     }
+}
+
+/// The part of a code by which a receiver is found, and the one for the transfer.
+pub(crate) fn split(code: &TransferCode) -> Result<(MeetingSecret, TransferCode), Failure> {
+    via::split(code).map_err(|_| {
+        Failure::usage("this code is too short to find a receiver in the local network by").next(
+            "start `servent receive --lan` there, which shows one of five words; or name the \
+             receiver: servent send HOST FILE",
+        )
+    })
 }
 
 /// Where the receiver of a meeting is.

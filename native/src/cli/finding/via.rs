@@ -2,7 +2,9 @@
 //! other (`--via`).
 
 mod listen;
+mod network;
 mod turns;
+mod waiting;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
@@ -21,6 +23,7 @@ use servent_core::node::MeetAnswer;
 use tokio::time::{Instant, sleep, sleep_until};
 
 pub(crate) use self::listen::CallerNews;
+use self::waiting::WaitingSide;
 use super::dial::check_host;
 use super::map_port::VisitPort;
 use super::no_path::no_path;
@@ -103,8 +106,8 @@ pub(crate) struct ViaPlace {
     name: String,
     at: Vec<SocketAddr>,
     secret: MeetingSecret,
-    /// Several callers may come; each waits for its turn.
-    in_turn: bool,
+    /// What waits there for callers.
+    waiting: WaitingSide,
     /// What the router forwards to the socket that visits it.
     port: VisitPort,
     /// Which of the visitors of a servent it is, where there are several at a time.
@@ -234,15 +237,20 @@ pub(crate) async fn leave(endpoint: Endpoint, limit: Duration) {
 impl ViaPlace {
     pub(crate) async fn find(name: &str, secret: MeetingSecret) -> Result<Self, Failure> {
         let at = addresses(name).await?;
-        let (name, in_turn, port) = (name.to_owned(), false, VisitPort::default());
+        let (name, waiting, port) = (name.to_owned(), WaitingSide::Receiver, VisitPort::default());
         let ((said_absent, said_turn), visitor) = (Default::default(), None);
-        Ok(Self { name, at, secret, in_turn, port, visitor, said_absent, said_turn })
+        Ok(Self { name, at, secret, waiting, port, visitor, said_absent, said_turn })
     }
 
     /// The same for a servent to which several callers come, and for these: each visit is for
     /// one meeting.
-    pub(crate) fn in_turn(self) -> Self {
-        Self { in_turn: true, ..self }
+    pub(crate) fn of_servent(self) -> Self {
+        Self { waiting: WaitingSide::Servent, ..self }
+    }
+
+    /// The same for a sender to which several receivers come, and for these.
+    pub(crate) fn of_sender(self) -> Self {
+        Self { waiting: WaitingSide::Sender, ..self }
     }
 
     /// The same for one of several visitors, who are told apart by their number.
@@ -250,8 +258,8 @@ impl ViaPlace {
         Self { visitor: Some(number), ..self }
     }
 
-    /// Tells of a path, and which visitor it leads to.
-    fn tell(&self, mut fact: Value, sentence: &str, reporter: &Reporter) {
+    /// Tells of a path or what happens on it, and which visitor it leads to.
+    pub(crate) fn tell(&self, mut fact: Value, sentence: &str, reporter: &Reporter) {
         match self.visitor {
             Some(number) => {
                 fact["visitor"] = number.into();
@@ -306,7 +314,7 @@ impl ViaPlace {
                     // When the seats are free, its listener takes its own at once.
                     let soon = || Instant::now() + ABSENT_IN_TURN;
                     absent_at =
-                        absent_at.or_else(|| if self.in_turn { Some(soon()) } else { until });
+                        absent_at.or_else(|| if self.in_turn() { Some(soon()) } else { until });
                     self.say_absent(reporter);
                 }
                 Some(MeetStep::Met { peer, at, relayed }) => {
@@ -356,7 +364,7 @@ impl ViaPlace {
     /// True when another caller has its turn, and there is time left for ours.
     fn is_taken(&self, why: MeetFailure, until: Option<Instant>) -> bool {
         let taken = MeetFailure::Refused { refusal: MeetRefusal::Taken };
-        self.in_turn && why == taken && until.is_none_or(|until| Instant::now() < until)
+        self.in_turn() && why == taken && until.is_none_or(|until| Instant::now() < until)
     }
 
     /// The next step of a visit; `None` when the endpoint has ended. Dropping the future
@@ -440,66 +448,12 @@ impl ViaPlace {
     ) -> Result<MeetNews, Failure> {
         self.port.ask(endpoint, *reporter).await;
         let (at, secret) = (self.at.clone(), self.secret);
-        let news = if self.in_turn {
+        let news = if self.in_turn() {
             endpoint.visit_once(at, secret, side).await
         } else {
             endpoint.visit(at, secret, side).await
         };
         news.map_err(Failure::from)
-    }
-
-    /// What its listener is: one that callers come to in turn is a servent with a link.
-    const fn listener(&self) -> &'static str {
-        if self.in_turn { "servent" } else { "receiver" }
-    }
-
-    /// The place cannot tell a wrong code from a listener that has not come.
-    fn absent(&self, waited: bool) -> Failure {
-        let (listener, name) = (self.listener(), &self.name);
-        let full = if self.in_turn { ", or has as many visitors as it takes" } else { "" };
-        let what = format!(
-            "no {listener} waits with this code at the meeting place {name}: the code is wrong, \
-             the {listener} has not come there{full}, or it is of another version"
-        );
-        Failure::new(Exit::Network, what).next(match (self.in_turn, waited) {
-            (true, _) => "compare the link with what `servent share --meet` prints when it starts",
-            (false, false) => {
-                "compare the code with the one that the receiver shows; if it is right, start \
-                 `servent receive --via` with the same place there, or wait for it: --wait"
-            }
-            (false, true) => {
-                "compare the code with the one that the receiver shows; if it is right, start \
-                 `servent receive --via` with the same place there, or wait longer for it"
-            }
-        })
-    }
-
-    /// Why the other side was not met, for one of the two.
-    fn failed(&self, side: MeetSide, why: MeetFailure) -> Failure {
-        if why != (MeetFailure::Refused { refusal: MeetRefusal::Taken }) {
-            return unmet(&self.name, why);
-        }
-        let (listener, name) = (self.listener(), &self.name);
-        let (what, next) = match side {
-            MeetSide::Listener => (
-                format!("another {listener} waits with this code at the meeting place {name}"),
-                "end that one, or take another code; if it was this one, wait a minute",
-            ),
-            MeetSide::Caller if self.in_turn => (
-                format!(
-                    "others have come to the {listener} before us again and again, at the meeting \
-                     place {name}"
-                ),
-                "try again when fewer come at once",
-            ),
-            MeetSide::Caller => (
-                format!(
-                    "another has come with this code to the {listener}, at the meeting place {name}"
-                ),
-                "wait until it is done; if it was this one, wait a minute",
-            ),
-        };
-        Failure::new(Exit::Network, what).next(next)
     }
 }
 

@@ -6,25 +6,16 @@ mod route;
 
 use std::sync::Arc;
 
-use servent::transfer::TransferCode;
 use servent::{Proxies, route_address};
 
 use self::route::MeetRoute;
-use crate::cli::carry::code;
-use crate::cli::finding::anywhere::SCHEME;
-use crate::cli::finding::via::{check_place, split};
+use crate::cli::finding::link::{MeetLink, SCHEME};
+use crate::cli::finding::via::split;
 use crate::exit::Failure;
 use crate::progress::{Voice, name_servent};
 
 /// The most servents that are met because they were found.
 const FOUND: usize = 8;
-
-/// Where links of a command lead.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct MeetLink {
-    place: String,
-    code: TransferCode,
-}
 
 /// Splits the links off: the addresses as downloads know them, and where they lead.
 ///
@@ -47,18 +38,17 @@ pub(super) fn split_links(urls: &[String]) -> Result<(Vec<String>, Option<MeetLi
 pub(super) fn split_each(urls: &[String]) -> Result<(Vec<String>, Vec<MeetLink>), Failure> {
     let (mut plain, mut links, mut meetings) = (Vec::new(), Vec::new(), Vec::new());
     for url in urls {
-        let begins = url.get(..SCHEME.len()).is_some_and(|it| it.eq_ignore_ascii_case(SCHEME));
-        if !begins {
+        let Some(rest) = MeetLink::behind_scheme(url) else {
             plain.push(url.clone());
             continue;
-        }
-        let (link, path) = parse(&url[SCHEME.len()..])?;
+        };
+        let (link, path) = MeetLink::read(rest)?;
         let known = links.iter().position(|it| *it == link);
         let meeting = match known {
             Some(n) => meetings[n],
             None => {
                 let (secret, _) = split(&link.code)?;
-                let host = url[SCHEME.len()..].split('/').next().unwrap_or_default();
+                let host = rest.split('/').next().unwrap_or_default();
                 let shown = format!("{SCHEME}{host}");
                 name_servent(route_address(secret.meeting), &shown, &link.place);
                 links.push(link);
@@ -69,24 +59,6 @@ pub(super) fn split_each(urls: &[String]) -> Result<(Vec<String>, Vec<MeetLink>)
         plain.push(format!("http://{}{path}", route_address(meeting)));
     }
     Ok((plain, links))
-}
-
-/// A link behind its scheme: where it leads, and the path there.
-fn parse(rest: &str) -> Result<(MeetLink, &str), Failure> {
-    let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-    let (code, place) = match host.rsplit_once('@') {
-        Some((code, place)) => (Some(code::read(code, "the code of the link")?), place),
-        None => (code::of_environment()?, host),
-    };
-    let code = code.ok_or_else(|| {
-        Failure::usage("the link has no code")
-            .next("take the whole link that `servent share --meet` prints, or set SERVENT_CODE")
-    })?;
-    if place.is_empty() {
-        return Err(Failure::usage("the link names no meeting place"));
-    }
-    check_place(place)?;
-    Ok((MeetLink { place: place.to_owned(), code }, if path.is_empty() { "/" } else { path }))
 }
 
 /// The ways to all servents that are met.

@@ -7,8 +7,9 @@ use serde_json::json;
 use servent_core::address::may_dial;
 use servent_core::node::SearchHit;
 
-use super::anywhere::{MeetLink, split_each};
+use super::anywhere::split_each;
 use super::source::RequestedFile;
+use crate::cli::finding::link::MeetLink;
 use crate::cli::search::{self, Asking, HitRoute, SearchEnd};
 use crate::config::Config;
 use crate::exit::{Exit, Failure};

@@ -17,7 +17,8 @@ pub(super) use self::awake::Awake;
 use self::record::Begin;
 pub(super) use self::record::{Record, collect};
 pub(super) use self::replay::VerifiedRoom;
-use super::serve::share::{Sharing, share, told};
+use super::amount::rate;
+use super::serve::share::{PLACE, Sharing, share, told};
 use super::start::{TraceFlag, address, runtime};
 use super::{Common, print};
 use crate::cli::serve::{reach, wide};
@@ -58,6 +59,14 @@ pub(crate) struct RoomArgs {
     /// Listen here for pages and other servents; several are possible.
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     listen: Vec<SocketAddr>,
+    /// Be a meeting place too (`servent meet`), for others who cannot reach each other:
+    /// on UDP ports 6349 and 6350, or at this address and the next port.
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, require_equals = true,
+          default_missing_value = PLACE, value_parser = address)]
+    place: Option<SocketAddr>,
+    /// Pass on so many bytes a second for those that meet here and find no direct path.
+    #[arg(long, value_name = "RATE", value_parser = rate, requires = "place")]
+    relay: Option<u64>,
     /// Uploads that may run at once.
     #[arg(long, value_name = "N")]
     slots: Option<u32>,
@@ -143,6 +152,12 @@ fn configure(common: &Common, arguments: &RoomArgs, record: &Record) -> Result<C
     builder.flags("--listen", "listen", &arguments.listen)?;
     if let Some(slots) = arguments.slots {
         builder.flag("--slots", "queue.slots", Raw::Integer(i64::from(slots)))?;
+    }
+    if let Some(place) = &arguments.place {
+        builder.flag("--place", "place", Raw::Text(place.to_string()))?;
+    }
+    if let Some(rate) = arguments.relay {
+        builder.flag("--relay", "relay", Raw::Integer(i64::try_from(rate).unwrap_or(i64::MAX)))?;
     }
     builder.flags("--allow-origin", "allow_origin", &arguments.allow_origin)?;
     if let Some(own) = record.own_tape().filter(|_| arguments.trace.trace.is_none()) {

@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 use servent::DamagedState;
 use servent::driver::{Handle, ServentOptions, added_shares};
 use servent::sys::machine_name;
-use servent_core::node::{NodeCommand, OverlayCommand};
+use servent_core::node::{NodeAnswer, NodeCommand, OverlayCommand};
+use tokio::sync::broadcast::Receiver;
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
@@ -23,6 +24,7 @@ use crate::cli::control::{ControlFile, ControlServer, LabAccess, token};
 use crate::cli::finding::anywhere::{self, MetServent};
 use crate::cli::finding::lan::Lan;
 use crate::cli::finding::map_port::PortLease;
+use crate::cli::finding::place::PlaceBeside;
 use crate::cli::search;
 use crate::cli::serve::{access_log, certificate, reach, received, site, wide};
 use crate::cli::start::{self, TraceFlag, address, make, runtime};
@@ -36,6 +38,9 @@ use crate::lab::{
 use crate::progress::{BottomLine, Reporter, Voice, bytes, count};
 use crate::signal::Signals;
 
+/// Where a meeting place usually listens.
+pub(crate) const PLACE: &str = "[::]:6349";
+
 /// Share folders: others download from them, in one fair queue.
 ///
 /// The queue survives restarts: a client that has a place keeps it. Ctrl-C
@@ -47,6 +52,7 @@ use crate::signal::Signals;
   servent share pub --peer 10.0.0.7:6346         join the overlay that servent is in
   servent share pub --lan                        join the servents of the local network
   servent share pub --meet place.example.org     reached from anywhere, through any router
+  servent share pub --place --relay 2M           a meeting place too, for others behind routers
   servent share pub --trace run.sqlog            record every decision for `servent replay`
   servent share pub --access-log access.log      a line a request, for the tools of web servers
   servent share pub --accept inbox               visitors upload files into that folder
@@ -85,6 +91,14 @@ pub(crate) struct ShareArgs {
     /// router is between; prints the link for `servent get`.
     #[arg(long, value_name = "HOST[:PORT]")]
     meet: Option<String>,
+    /// Be a meeting place too (`servent meet`), for others who cannot reach each other:
+    /// on UDP ports 6349 and 6350, or at this address and the next port.
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, require_equals = true,
+          default_missing_value = PLACE, value_parser = address)]
+    place: Option<SocketAddr>,
+    /// Pass on so many bytes a second for those that meet here and find no direct path.
+    #[arg(long, value_name = "RATE", value_parser = rate, requires = "place")]
+    relay: Option<u64>,
     /// Ask the router to forward our port (UPnP, NAT-PMP or PCP), so that others reach
     /// this from outside; it is given back at the end.
     #[arg(long)]
@@ -180,6 +194,7 @@ fn configure(common: &Common, arguments: &ShareArgs, again: bool) -> Result<Conf
     for (flag, key, rate) in [
         ("--limit-rate", "upload_rate", arguments.limit_rate),
         ("--limit-rate-per-peer", "upload_rate_per_peer", arguments.limit_rate_per_peer),
+        ("--relay", "relay", arguments.relay),
     ] {
         if let Some(rate) = rate {
             builder.flag(flag, key, Raw::Integer(i64::try_from(rate).unwrap_or(i64::MAX)))?;
@@ -199,6 +214,9 @@ fn configure(common: &Common, arguments: &ShareArgs, again: bool) -> Result<Conf
     }
     if let Some(place) = &arguments.meet {
         builder.flag("--meet", "meet", Raw::Text(place.clone()))?;
+    }
+    if let Some(place) = &arguments.place {
+        builder.flag("--place", "place", Raw::Text(place.to_string()))?;
     }
     if arguments.lan {
         builder.flag("--lan", "lan", Raw::Boolean(true))?;
@@ -265,7 +283,7 @@ pub(crate) async fn share(
         Some(url) => room::announce(voice, url)?,
         None => announce((voice, settings), &handle.addrs(), identity.as_ref())?,
     }
-    join(&handle, peers).await?;
+    let (answers, place) = join(&handle, peers, (settings, voice)).await?;
     let lan = settings.lan.then(|| Lan::start(&handle, &handle.addrs())).transpose()?;
 
     let hub = hub(settings, &handle, (door, part))?;
@@ -282,13 +300,13 @@ pub(crate) async fn share(
         server = Some(tokio::spawn(lab::serve(listener, hub, until)));
     }
 
-    let (watching, port, met) = watching(&handle, settings, voice);
+    let (watching, port) = watching(&handle, settings, voice);
+    let met = MetServent::begin(settings, (&handle, answers), voice);
     let ended = service.serve(&mut signals, &handle).await;
     drop(watching);
     signals.end_at_next();
-    MetServent::leave(met).await;
     drop((control, access, lan));
-    PortLease::give_back(port).await;
+    leave(met, place, port).await;
     close(&handle, room.zip(recorded.as_deref()), ended.is_ok(), (settings, voice)).await?;
     drop(done);
     if let Some(server) = server {
@@ -298,12 +316,26 @@ pub(crate) async fn share(
     ended.map_err(Failure::from)
 }
 
-/// Connects to the peers of the overlay that were named.
-async fn join(handle: &Handle, peers: Vec<SocketAddr>) -> Result<(), Failure> {
+/// Connects to the peers of the overlay that were named, which hear of our meeting place if
+/// there is one. With what the servent says from then on.
+async fn join(
+    handle: &Handle,
+    peers: Vec<SocketAddr>,
+    (settings, voice): (&Settings, Voice),
+) -> Result<(Receiver<NodeAnswer>, Option<PlaceBeside>), Failure> {
+    let answers = handle.answers();
+    let place = PlaceBeside::open(settings, handle, voice).await?;
     for at in peers {
         handle.command(NodeCommand::Overlay(OverlayCommand::Join { at })).await?;
     }
-    Ok(())
+    Ok((answers, place))
+}
+
+/// Leaves the meeting places, and gives the router its port back.
+async fn leave(met: MetServent, place: Option<PlaceBeside>, port: Option<PortLease>) {
+    met.leave().await;
+    PlaceBeside::close(place).await;
+    PortLease::give_back(port).await;
 }
 
 /// What is shared in private stays out of the overlay.
@@ -475,7 +507,7 @@ fn watching(
     handle: &Handle,
     settings: &Settings,
     voice: Voice,
-) -> (JoinSet<()>, Option<PortLease>, Option<MetServent>) {
+) -> (JoinSet<()>, Option<PortLease>) {
     let mut tasks = JoinSet::new();
     if settings.accept.is_some() {
         tasks.spawn(received::tell(handle.answers(), voice));
@@ -487,7 +519,7 @@ fn watching(
     tasks.spawn(watch(handle.clone(), voice));
     let reporter = Reporter::new(voice, false);
     let port = PortLease::of_servent(settings, (handle, &handle.addrs()), reporter);
-    (tasks, port, MetServent::begin(settings, handle, voice))
+    (tasks, port)
 }
 
 /// Shows hashing, then slots and queue, on a terminal; elsewhere prints one

@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 use super::super::seats::Greetings;
 use super::super::tally::{files_beside, incomplete};
 use super::super::unicast::{PORT, bind, title};
-use super::{failed, parcels};
+use super::{failed, parcels, stopped};
 use crate::cli::serve::reach;
 use crate::config::Settings;
 use crate::exit::{Exit, Failure};
@@ -218,12 +218,6 @@ async fn guest(
             reporter.tell(&json!({ "event": "left", "peer": peer, "what": what }), &what);
         }
     }
-}
-
-fn stopped(have: u32, receivers: u32) -> Failure {
-    let what = format!("stopped when {have} of {receivers} had all of it");
-    Failure::new(Exit::Interrupted, what)
-        .next("send it again: those who have a part of it go on from there")
 }
 
 fn unpacked(why: OfferError) -> Failure {

@@ -1,6 +1,7 @@
 //! `send --to N` and `receive --from`: one sender, several receivers that pass
 //! on what they have.
 
+mod at_place;
 mod give;
 mod take;
 
@@ -10,6 +11,7 @@ use std::path::PathBuf;
 use servent::transfer::many::ManyError;
 use servent_core::text::Shown;
 
+pub(crate) use self::at_place::{PlaceGiving, give_at_place};
 pub(crate) use self::give::{Giving, give};
 pub(crate) use self::take::{Taking, take};
 use crate::config::Settings;
@@ -18,6 +20,13 @@ use crate::exit::{Exit, Failure, error_text};
 /// Where parcels are while they are given, and while they are incomplete.
 fn parcels(settings: &Settings) -> PathBuf {
     settings.state.join("parcels")
+}
+
+/// The user stops it before all receivers have it.
+fn stopped(have: u32, receivers: u32) -> Failure {
+    let what = format!("stopped when {have} of {receivers} had all of it");
+    Failure::new(Exit::Interrupted, what)
+        .next("send it again: those who have a part of it go on from there")
 }
 
 /// Why a receiver did not get it.

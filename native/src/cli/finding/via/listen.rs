@@ -21,7 +21,7 @@ const CHOICES: Duration = Duration::from_secs(1);
 /// comes again before meets it once more.
 const FORGOTTEN: Duration = Duration::from_secs(7);
 /// How often a listener looks whether a transfer is still under way.
-const LOOK_AGAIN: Duration = Duration::from_millis(250);
+pub(super) const LOOK_AGAIN: Duration = Duration::from_millis(250);
 
 /// What a listener knows of the callers that have come.
 pub(crate) struct CallerNews<F> {

@@ -1,13 +1,68 @@
-//! The listener of many visitors, of which each has a visit of its own.
+//! The listener of many visitors, of which each has a visit of its own, and one of these that
+//! is sent something.
+
+use std::sync::Arc;
+use std::time::Duration;
 
 use servent::unicast::{Endpoint, MeetNews};
 use servent_core::meet::MeetSide;
+use tokio::time::{Instant, sleep, sleep_until};
 
-use super::{FoundPeer, MeetStep, ViaPlace};
+use super::listen::LOOK_AGAIN;
+use super::{AGAIN_AFTER, CallerNews, FoundPeer, MeetStep, NotMet, ViaPlace};
 use crate::exit::{Exit, Failure};
 use crate::progress::Reporter;
 
+/// How long other visitors may have their turn before us.
+const PATIENCE: Duration = Duration::from_secs(300);
+/// How long a sender that was met may take to send something.
+const BEGINS: Duration = Duration::from_secs(10);
+
 impl ViaPlace {
+    /// Comes to the sender that waits here, and comes again when that is gone or silent, as
+    /// long as it is polled. Ends when there is none at first.
+    pub(crate) async fn come(
+        self,
+        endpoint: Arc<Endpoint>,
+        reporter: Reporter,
+        callers: CallerNews<impl Fn(bool) -> bool>,
+    ) -> Failure {
+        let mut met = false;
+        loop {
+            match self.call(&endpoint, Some(PATIENCE), &reporter).await {
+                Ok(FoundPeer { mut news, .. }) => {
+                    met = true;
+                    self.taken((&mut news, &reporter), &callers).await;
+                    let _ = endpoint.end_visit().await; // It may have ended.
+                }
+                Err(NotMet { failure, .. }) if !met => return failure,
+                Err(_) => {}
+            }
+            sleep(AGAIN_AFTER).await;
+        }
+    }
+
+    /// Tells where the path leads, until no transfer is under way.
+    async fn taken(
+        &self,
+        (news, reporter): (&mut MeetNews, &Reporter),
+        callers: &CallerNews<impl Fn(bool) -> bool>,
+    ) {
+        let (mut told, mut until) = (false, Instant::now() + BEGINS);
+        loop {
+            tokio::select! {
+                _ = self.tell_moves(news, reporter), if !told => told = true,
+                () = callers.done.notified() => return,
+                () = sleep_until(until) => {
+                    if !(callers.busy)(true) {
+                        return;
+                    }
+                    until = Instant::now() + LOOK_AGAIN;
+                }
+            }
+        }
+    }
+
     /// Waits for one caller, until it has been introduced: from then on the place has a seat
     /// for the next. `waits` is called when the place has given us ours.
     pub(crate) async fn one_caller(

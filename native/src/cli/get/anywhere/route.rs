@@ -15,9 +15,9 @@ use tokio::net::TcpStream;
 use tokio::sync::{Mutex, Notify};
 use tokio::task::AbortHandle;
 
-use super::MeetLink;
 use crate::cli::carry::other_side::OtherSide;
 use crate::cli::carry::silence::{find_again, leave_seat};
+use crate::cli::finding::link::MeetLink;
 use crate::cli::finding::via::{FoundPeer, ViaPlace, bind_any, leave, split};
 use crate::exit::{Exit, Failure};
 use crate::progress::{Reporter, Voice};
@@ -65,7 +65,7 @@ impl MeetRoute {
         voice: Voice,
     ) -> Result<Arc<Self>, Failure> {
         let (meeting, code) = split(&link.code)?;
-        let place = ViaPlace::find(&link.place, meeting).await?.in_turn();
+        let place = ViaPlace::find(&link.place, meeting).await?.of_servent();
         let finder = ServentFinder { place, code, reporter: Reporter::new(voice, false) };
         let (over, leaves) = (AtomicBool::new(false), Notify::new());
         let route = Arc::new(Self { finder, reached: Arc::default(), over, leaves });

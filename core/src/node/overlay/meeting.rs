@@ -1,0 +1,55 @@
+//! Where clients meet us that no push helps: a place that the user named, or one that a
+//! neighbour runs beside what it shares (PA-16).
+
+use core::net::SocketAddr;
+
+use super::OverlayService;
+use crate::address::may_dial;
+use crate::id::ConnId;
+use crate::node::cx::NodeCx;
+use crate::node::{NodeAnswer, Output};
+use crate::wire::gnutella::HitMeeting;
+
+/// Where we are met.
+#[derive(Debug, Clone, Default)]
+pub(super) struct OverlayMeeting {
+    /// What our hits say.
+    pub(super) hits: Option<HitMeeting>,
+    /// The port of the place that we run ourselves.
+    pub(super) port: Option<u16>,
+    /// The place of a neighbour that the host was told of.
+    told: Option<SocketAddr>,
+}
+
+impl OverlayService {
+    /// A neighbour has said at which port its meeting place is.
+    pub(super) fn note_place(&mut self, cx: &mut NodeCx<'_>, conn: ConnId, port: Option<u16>) {
+        let Some(peer) = cx.io.get(conn).map(|state| state.peer.ip().to_canonical()) else {
+            return;
+        };
+        let place = port.map(|port| SocketAddr::new(peer, port));
+        if let Some(wire) = self.wires.get_mut(&conn) {
+            wire.place = place.filter(|at| may_dial(*at, peer));
+        }
+        self.tell_place(cx);
+    }
+
+    /// Tells the host where others can meet us, when they cannot connect to us and the user
+    /// has named no place.
+    pub(super) fn tell_place(&mut self, cx: &mut NodeCx<'_>) {
+        let named = self.meeting.hits.is_some() && self.meeting.told.is_none();
+        if named || !self.is_walled(cx) {
+            return;
+        }
+        let mut places = self.wires.values().filter_map(|wire| wire.place);
+        let known = self.meeting.told;
+        if known.is_some_and(|told| places.any(|place| place == told)) {
+            return;
+        }
+        let place = self.wires.values().find_map(|wire| wire.place);
+        if let Some(at) = place {
+            self.meeting.told = Some(at);
+            cx.fx.output(Output::Answer(NodeAnswer::Place { at }));
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! What waits at a place for callers, and what is said of it.
+
+use servent_core::meet::{MeetFailure, MeetRefusal, MeetSide};
+
+use super::{ViaPlace, unmet};
+use crate::exit::{Exit, Failure};
+
+/// What waits at a place for callers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum WaitingSide {
+    /// A receiver, for one sender.
+    Receiver,
+    /// A servent with a link, for all that download from it.
+    Servent,
+    /// A sender with a link, for its receivers.
+    Sender,
+}
+
+impl WaitingSide {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Receiver => "receiver",
+            Self::Servent => "servent",
+            Self::Sender => "sender",
+        }
+    }
+
+    /// What a caller may do that finds none; `waited`: it had time to come.
+    const fn help(self, waited: bool) -> &'static str {
+        match (self, waited) {
+            (Self::Servent, _) => {
+                "compare the link with what `servent share --meet` prints when it starts"
+            }
+            (Self::Sender, _) => {
+                "compare the link with what `servent send --to N --via` prints when it starts"
+            }
+            (Self::Receiver, false) => {
+                "compare the code with the one that the receiver shows; if it is right, start \
+                 `servent receive --via` with the same place there, or wait for it: --wait"
+            }
+            (Self::Receiver, true) => {
+                "compare the code with the one that the receiver shows; if it is right, start \
+                 `servent receive --via` with the same place there, or wait longer for it"
+            }
+        }
+    }
+}
+
+impl ViaPlace {
+    /// True where several callers come, each when its turn has come.
+    pub(super) fn in_turn(&self) -> bool {
+        self.waiting != WaitingSide::Receiver
+    }
+
+    /// What waits there, as its callers call it.
+    pub(super) const fn listener(&self) -> &'static str {
+        self.waiting.name()
+    }
+
+    /// The place cannot tell a wrong code from a listener that has not come.
+    pub(super) fn absent(&self, waited: bool) -> Failure {
+        let (listener, name) = (self.listener(), &self.name);
+        let full = if self.in_turn() { ", or has as many visitors as it takes" } else { "" };
+        let what = format!(
+            "no {listener} waits with this code at the meeting place {name}: the code is wrong, \
+             the {listener} has not come there{full}, or it is of another version"
+        );
+        Failure::new(Exit::Network, what).next(self.waiting.help(waited))
+    }
+
+    /// Why the other side was not met, for one of the two.
+    pub(super) fn failed(&self, side: MeetSide, why: MeetFailure) -> Failure {
+        if why != (MeetFailure::Refused { refusal: MeetRefusal::Taken }) {
+            return unmet(&self.name, why);
+        }
+        let (listener, name) = (self.listener(), &self.name);
+        let (what, next) = match side {
+            MeetSide::Listener => (
+                format!("another {listener} waits with this code at the meeting place {name}"),
+                "end that one, or take another code; if it was this one, wait a minute",
+            ),
+            MeetSide::Caller if self.in_turn() => (
+                format!(
+                    "others have come to the {listener} before us again and again, at the meeting \
+                     place {name}"
+                ),
+                "try again when fewer come at once",
+            ),
+            MeetSide::Caller => (
+                format!(
+                    "another has come with this code to the {listener}, at the meeting place {name}"
+                ),
+                "wait until it is done; if it was this one, wait a minute",
+            ),
+        };
+        Failure::new(Exit::Network, what).next(next)
+    }
+}
