@@ -237,3 +237,21 @@ fn pa_12_an_other_side_that_was_started_anew_is_met_all_the_same() {
     visitor.introduce(2_001, third_party(110), &addresses(11));
     assert!(visitor.knocks.contains_key(&third_party(110)));
 }
+
+/// Nor at a host of the visitor's own network, or at itself, whatever addresses the place claims
+/// to have seen.
+#[test]
+fn pa_12_a_place_that_knows_the_words_makes_a_visitor_try_no_ports_in_its_own_network() {
+    let at = |text: &str| -> SocketAddr { text.parse().unwrap() };
+    for (seen, signed) in [
+        ("10.1.0.1:4000", "10.1.0.1:4000"),
+        ("127.0.0.1:4000", "127.0.0.1:4000"),
+        ("198.51.100.1:4001", "127.0.0.1:5555"),
+    ] {
+        let mut visitor = DeceivedVisitor::new();
+        visitor.introduce(1, at(seen), &[at(signed)]);
+        visitor.run(Duration::from_secs(20));
+        let ports = visitor.knocks.keys().filter(|to| to.ip() == at(signed).ip()).count();
+        assert_eq!(ports, 0, "{seen} {signed}: {:?}", visitor.knocks.keys());
+    }
+}

@@ -117,13 +117,17 @@ impl DoorKnocking {
         let near = seen.is_some_and(|seen| owner(seen.ip()) == owner(it.seen.ip()));
         let near = near || reach(place.ip()) < Reach::World;
         for at in card.candidates.iter().chain([&it.seen]).copied() {
-            let told_by = if near && at != it.seen { at.ip() } else { place.ip() };
+            // Neither network is this machine, whatever the place says of addresses.
+            let inside = near && at != it.seen && reach(at.ip()) > Reach::Machine;
+            let told_by = if inside { at.ip() } else { place.ip() };
             if !knocking.may_knock_at(at, told_by) || !knocking.add(now, at, (config, budget)) {
                 fx.event(Event::Skipped { peer: at });
             }
         }
         let about = (it, &card, ours);
-        knocking.resort = LastResort::new(begin, about, (config, &mut knocking.rng));
+        // A place that has found out the words signs what it likes, such as hosts of our network.
+        knocking.resort = LastResort::new(begin, about, (config, &mut knocking.rng))
+            .filter(|_| knocking.may_knock_at(it.seen, place.ip()));
         let (peer, theirs) = (it.seen, card.mapping);
         let candidates = u32::try_from(knocking.candidates.len()).unwrap_or(u32::MAX);
         fx.event(Event::Met { peer, candidates, mapping: theirs, relayed: it.relays });
