@@ -57,16 +57,18 @@ impl RunningSend<'_> {
             let outcome = tokio::select! {
                 biased; // When it was met again the connection ends, which is no reason then.
                 () = self.met_again(sender, news) => Err(SendTrouble::Anew),
+                // A fast transfer uses up what tokio lets one task do at a time: whatever is
+                // looked at behind it would wait for its end.
+                () = signals.first() => {
+                    sender.stop("stopped by the user").await;
+                    Err(stopped(title).into())
+                }
                 outcome = sender.send(self.offer, self.code, told) => {
                     outcome.map_err(|why| self.trouble(why, bytes, sender))
                 }
                 found = &mut again => Err(SendTrouble::Again(Box::new(found))),
                 () = unanswered(sender, until) => {
                     Err(self.trouble(SendFailure::Unanswered, bytes, sender))
-                }
-                () = signals.first() => {
-                    sender.stop("stopped by the user").await;
-                    Err(stopped(title).into())
                 }
             };
             match outcome {
