@@ -97,7 +97,8 @@ pub(crate) struct Settings {
     /// `place.example.org`.
     pub(crate) via: Option<String>,
     /// The meeting place at which others find what is shared here, whatever router is
-    /// between: `servent get meet://…`, as `share` prints it.
+    /// between: `servent get meet://…`, as `share` prints it. `neighbour` is that of a
+    /// neighbour in the overlay.
     pub(crate) meet: Option<String>,
     /// Be a meeting place too, at this UDP address and the next port, for those who cannot
     /// reach each other; usually `[::]:6349`.

@@ -89,11 +89,11 @@ fn pa_16_a_servent_behind_a_router_is_found_by_a_search_and_serves_one_behind_an
     assert_eq!(told["relayed_bytes"], 0, "the bytes went directly: {told}");
 }
 
-/// Nothing is typed but the neighbour, which is a meeting place beside what it shares.
+/// Nothing is named but the neighbour, which is a meeting place beside what it shares.
 #[test]
-fn pa_16_two_behind_routers_meet_through_a_neighbour_of_both_without_being_told() {
+fn pa_16_two_behind_routers_meet_through_a_neighbour_of_both() {
     let Some(network) = Network::new(NETWORK, &[], &[]) else { return };
-    is_found(&network, &[&format!("--place={PLACE}")], &[]);
+    is_found(&network, &[&format!("--place={PLACE}")], &["--meet", "neighbour"]);
 }
 
 /// A song is shared behind one router and found behind another, where the neighbour and the

@@ -31,6 +31,9 @@ use crate::config::Settings;
 use crate::exit::Failure;
 use crate::progress::{Reporter, Voice};
 
+/// What stands for the meeting place of a neighbour. Its owner hears the code from our
+/// hits, as all who search do, so it is trusted as a place is that is named.
+const NEIGHBOUR: &str = "neighbour";
 /// The file of the code in the state folder: a link stays good when the servent is
 /// started again.
 const CODE: &str = "meeting-code";
@@ -53,7 +56,9 @@ pub(crate) fn check(settings: &Settings, tls: bool) -> Result<(), Failure> {
 
 /// Prints the link, if there is to be one.
 pub(crate) fn announce(voice: Voice, settings: &Settings) -> Result<(), Failure> {
-    let Some(place) = &settings.meet else { return Ok(()) };
+    let Some(place) = settings.meet.as_ref().filter(|name| *name != NEIGHBOUR) else {
+        return Ok(());
+    };
     say_link(voice, (place, &settings.state))
 }
 
@@ -101,20 +106,19 @@ pub(crate) struct MetServent {
 }
 
 impl MetServent {
-    /// Lets others find us: at the place that the settings name, or else at that of a
-    /// neighbour, while others cannot connect to us.
+    /// Lets others find us, if the settings name a place, or that of a neighbour, which is
+    /// used while others cannot connect to us.
     /// `answers`: what the servent has said since it was started.
     pub(crate) fn begin(
         settings: &Settings,
         (handle, answers): (&Handle, Receiver<NodeAnswer>),
         voice: Voice,
-    ) -> Self {
+    ) -> Option<Self> {
         let (state, handle) = (settings.state.clone(), handle.clone());
         let (end, ended) = oneshot::channel();
         let ended = ended.shared();
-        let task = match settings.meet.clone() {
-            Some(name) => tokio::spawn(meet((name, state), handle, voice, ended)),
-            None => {
+        let task = match settings.meet.clone()? {
+            name if name == NEIGHBOUR => {
                 let heard = (handle, answers);
                 tokio::spawn(async move {
                     tokio::select! {
@@ -123,14 +127,15 @@ impl MetServent {
                     }
                 })
             }
+            name => tokio::spawn(meet((name, state), handle, voice, ended)),
         };
-        Self { end, task }
+        Some(Self { end, task })
     }
 
     /// Leaves its seat at the place: the next servent with this code need not wait until
     /// it is forgotten.
-    pub(crate) async fn leave(self) {
-        let Self { end, task } = self;
+    pub(crate) async fn leave(met: Option<Self>) {
+        let Some(Self { end, task }) = met else { return };
         drop(end);
         let _ = timeout(GOODBYE + LEAVE, task).await; // It ends with us.
     }

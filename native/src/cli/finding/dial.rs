@@ -13,6 +13,9 @@ use servent::{any_address, first_to_answer, resolve_host, without_brackets};
 use crate::cli::carry::unicast::{PORT, bind};
 use crate::exit::{Exit, Failure, error_text};
 
+/// The longest name that a host can have (RFC 1035 §2.3.4).
+const LONGEST_NAME: usize = 253;
+
 /// An error when what follows a host is a number and no port.
 pub(crate) fn check_port(host: &str) -> Result<(), Failure> {
     let Some((name, port)) = host.rsplit_once(':') else { return Ok(()) };
@@ -37,8 +40,9 @@ pub(crate) fn check_host(name: &str, what: &str) -> Result<(), Failure> {
     let (address, _zone) = bare.split_once('%').unwrap_or((bare, ""));
     let colons = bare.contains(':') && address.parse::<Ipv6Addr>().is_err();
     let foreign = |c: char| c.is_whitespace() || c.is_control() || "/\\@?#[]".contains(c);
-    if bare.is_empty() || colons || bare.contains(foreign) {
-        return Err(Failure::usage(format!("`{}` is no {what}", name.escape_debug())).next(
+    if bare.is_empty() || bare.len() > LONGEST_NAME || colons || bare.contains(foreign) {
+        let shown: String = name.chars().take(LONGEST_NAME).collect();
+        return Err(Failure::usage(format!("`{}` is no {what}", shown.escape_debug())).next(
             "give a host, and a port if it is not the usual one: place.example.org, \
              192.0.2.1:7000 or [2001:db8::1]:7000",
         ));

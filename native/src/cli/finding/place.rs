@@ -118,7 +118,15 @@ impl PlaceBeside {
         };
         options.check()?;
         let reporter = Reporter::new(voice, false);
-        let place = MeetingPlace::open(&options, None, &reporter).await?;
+        let place = MeetingPlace::open(&options, None, &reporter).await;
+        let place = place.map_err(|failure| match failure.exit {
+            Exit::PortInUse => {
+                let what = format!("a port of the meeting place at UDP {listen} is in use");
+                Failure::new(Exit::PortInUse, what)
+                    .next("choose others with --place=ADDRESS, or end what listens there")
+            }
+            _ => failure,
+        })?;
         let runs = OverlayCommand::RunsPlace { port: place.place.local_addr().port() };
         handle.command(NodeCommand::Overlay(runs)).await?;
         let (end, ended) = oneshot::channel();
@@ -187,6 +195,8 @@ impl PlaceOptions {
             "event": self.event, "address": at, "second": also, "relay": relay,
             "door": relay.map(|_| at),
         });
+        let usual = at.port() == MEET_PORT;
+        let port = if usual { String::new() } else { format!(":{}", at.port()) };
         let relays = match relay {
             Some(rate) => {
                 format!("passes on {} a second, over TCP port {} too", decimal(rate), at.port())
@@ -195,7 +205,7 @@ impl PlaceOptions {
         };
         let sentence = format!(
             "meeting place on UDP {at} and port {also}; {relays}\n\
-             others meet with: servent receive --via HOST, servent send --via HOST FILE"
+             others meet with: servent receive --via HOST{port}, servent send --via HOST{port} FILE"
         );
         reporter.tell(&fact, &sentence);
     }

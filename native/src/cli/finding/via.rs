@@ -36,8 +36,6 @@ use crate::progress::Reporter;
 /// How long the other side may take to come that is not there yet, unless asked to wait
 /// longer: a receiver whose sender has died comes when it has noticed that.
 const ABSENT: Duration = Duration::from_secs(10);
-/// The same for one to which several callers come in turn.
-const ABSENT_IN_TURN: Duration = Duration::from_secs(4);
 /// How often a caller asks whether its turn has come: each so often, and some up to twice as
 /// seldom, so that many do not ask at one instant.
 const TURN: Duration = Duration::from_millis(400);
@@ -312,7 +310,7 @@ impl ViaPlace {
                 None => return Err(Failure::new(Exit::Failed, "the endpoint has ended").into()),
                 Some(MeetStep::Waits) => {
                     // When the seats are free, its listener takes its own at once.
-                    let soon = || Instant::now() + ABSENT_IN_TURN;
+                    let soon = || Instant::now() + self.waiting.soon();
                     absent_at =
                         absent_at.or_else(|| if self.in_turn() { Some(soon()) } else { until });
                     self.say_absent(reporter);

@@ -64,8 +64,8 @@ pub(crate) struct RoomArgs {
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, require_equals = true,
           default_missing_value = PLACE, value_parser = address)]
     place: Option<SocketAddr>,
-    /// Pass on so many bytes a second for those that meet here and find no direct path.
-    #[arg(long, value_name = "RATE", value_parser = rate, requires = "place")]
+    /// With --place: pass on so many bytes a second for those that find no direct path.
+    #[arg(long, value_name = "RATE", value_parser = rate)]
     relay: Option<u64>,
     /// Uploads that may run at once.
     #[arg(long, value_name = "N")]

@@ -88,7 +88,8 @@ pub(crate) struct ShareArgs {
     #[arg(long)]
     lan: bool,
     /// Let others find this through the meeting place there (`servent meet`), whatever
-    /// router is between; prints the link for `servent get`.
+    /// router is between; prints the link for `servent get`. `neighbour` is the place of a
+    /// neighbour in the overlay, used when others cannot connect to us.
     #[arg(long, value_name = "HOST[:PORT]")]
     meet: Option<String>,
     /// Be a meeting place too (`servent meet`), for others who cannot reach each other:
@@ -96,8 +97,8 @@ pub(crate) struct ShareArgs {
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, require_equals = true,
           default_missing_value = PLACE, value_parser = address)]
     place: Option<SocketAddr>,
-    /// Pass on so many bytes a second for those that meet here and find no direct path.
-    #[arg(long, value_name = "RATE", value_parser = rate, requires = "place")]
+    /// With --place: pass on so many bytes a second for those that find no direct path.
+    #[arg(long, value_name = "RATE", value_parser = rate)]
     relay: Option<u64>,
     /// Ask the router to forward our port (UPnP, NAT-PMP or PCP), so that others reach
     /// this from outside; it is given back at the end.
@@ -332,8 +333,8 @@ async fn join(
 }
 
 /// Leaves the meeting places, and gives the router its port back.
-async fn leave(met: MetServent, place: Option<PlaceBeside>, port: Option<PortLease>) {
-    met.leave().await;
+async fn leave(met: Option<MetServent>, place: Option<PlaceBeside>, port: Option<PortLease>) {
+    MetServent::leave(met).await;
     PlaceBeside::close(place).await;
     PortLease::give_back(port).await;
 }

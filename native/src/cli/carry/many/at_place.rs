@@ -32,7 +32,7 @@ use crate::progress::{Reporter, bytes, count};
 use crate::signal::Signals;
 
 /// How long the user waits after Ctrl-C until the receivers have heard that.
-const STOP_WAIT: Duration = Duration::from_millis(400);
+const STOP_WAIT: Duration = Duration::from_millis(800);
 /// The pause after a place did not answer; it doubles up to the second.
 const AGAIN: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(60));
 
@@ -98,7 +98,7 @@ fn announce(reporter: &Reporter, link: &MeetLink, (title, receivers): (&str, u32
     reporter.tell(
         &fact,
         &format!(
-            "{} for {}: each runs `servent receive --from {link} -o inbox/`",
+            "{} for {}, by: servent receive --from {link} -o inbox/",
             Shown(title),
             count(u64::from(receivers), "receiver"),
         ),

@@ -15,8 +15,9 @@ use crate::progress::Reporter;
 
 /// How long other visitors may have their turn before us.
 const PATIENCE: Duration = Duration::from_secs(300);
-/// How long a sender that was met may take to send something.
+/// How long a sender that was met may take to send something, and how many times it may not.
 const BEGINS: Duration = Duration::from_secs(10);
+const VISITS: u32 = 2;
 
 impl ViaPlace {
     /// Comes to the sender that waits here, and comes again when that is gone or silent, as
@@ -27,13 +28,17 @@ impl ViaPlace {
         reporter: Reporter,
         callers: CallerNews<impl Fn(bool) -> bool>,
     ) -> Failure {
-        let mut met = false;
+        let (mut met, mut nothing) = (false, 0);
         loop {
             match self.call(&endpoint, Some(PATIENCE), &reporter).await {
                 Ok(FoundPeer { mut news, .. }) => {
                     met = true;
-                    self.taken((&mut news, &reporter), &callers).await;
+                    let sent = self.taken((&mut news, &reporter), &callers).await;
                     let _ = endpoint.end_visit().await; // It may have ended.
+                    nothing = if sent { 0 } else { nothing + 1 };
+                    if nothing == VISITS {
+                        return self.sends_nothing();
+                    }
                 }
                 Err(NotMet { failure, .. }) if !met => return failure,
                 Err(_) => {}
@@ -42,25 +47,35 @@ impl ViaPlace {
         }
     }
 
-    /// Tells where the path leads, until no transfer is under way.
+    /// Tells where the path leads, until no transfer is under way; whether one was.
     async fn taken(
         &self,
         (news, reporter): (&mut MeetNews, &Reporter),
         callers: &CallerNews<impl Fn(bool) -> bool>,
-    ) {
-        let (mut told, mut until) = (false, Instant::now() + BEGINS);
+    ) -> bool {
+        let (mut told, mut until, mut sent) = (false, Instant::now() + BEGINS, false);
         loop {
             tokio::select! {
                 _ = self.tell_moves(news, reporter), if !told => told = true,
-                () = callers.done.notified() => return,
+                () = callers.done.notified() => return true,
                 () = sleep_until(until) => {
                     if !(callers.busy)(true) {
-                        return;
+                        return sent;
                     }
+                    sent = true;
                     until = Instant::now() + LOOK_AGAIN;
                 }
             }
         }
+    }
+
+    /// What waits there is no sender.
+    fn sends_nothing(&self) -> Failure {
+        let what = format!("what waits at the meeting place {} sends nothing", self.name);
+        Failure::new(Exit::Foreign, what).next(
+            "a link that `servent share --meet` prints is for `servent get`; otherwise use the \
+             same version of servent on both sides",
+        )
     }
 
     /// Waits for one caller, until it has been introduced: from then on the place has a seat

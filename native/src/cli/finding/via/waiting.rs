@@ -1,5 +1,7 @@
 //! What waits at a place for callers, and what is said of it.
 
+use std::time::Duration;
+
 use servent_core::meet::{MeetFailure, MeetRefusal, MeetSide};
 
 use super::{ViaPlace, unmet};
@@ -22,6 +24,15 @@ impl WaitingSide {
             Self::Receiver => "receiver",
             Self::Servent => "servent",
             Self::Sender => "sender",
+        }
+    }
+
+    /// How long one that is not there may take to come. A sender that has had too many wrong
+    /// visitors comes again after a minute.
+    pub(super) const fn soon(self) -> Duration {
+        match self {
+            Self::Receiver | Self::Servent => Duration::from_secs(4),
+            Self::Sender => Duration::from_secs(75),
         }
     }
 

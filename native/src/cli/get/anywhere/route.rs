@@ -233,7 +233,11 @@ fn refused(why: StreamError, place: &str) -> Failure {
         StreamError::WrongCode => {
             (Exit::Refused, "check the link: `servent share --meet` prints it whenever it starts")
         }
-        StreamError::Foreign => (Exit::Network, "use the same version of servent on both sides"),
+        StreamError::Foreign => (
+            Exit::Network,
+            "a link that `servent send --to N --via` prints is for `servent receive --from`; \
+             otherwise use the same version of servent on both sides",
+        ),
         StreamError::Gone(_) | StreamError::Refused(_) => {
             (Exit::Network, "look whether it runs there; the same command tries again")
         }
