@@ -116,9 +116,6 @@ pub enum OverlayCommand {
     /// Clients that no push helps meet us at this place, with this code: hits say so
     /// while others cannot connect to us.
     Meets { at: SocketAddr, code: String },
-    /// The host runs a meeting place at this UDP port: neighbours are told, and may be met
-    /// there ([`NodeAnswer::Place`]).
-    RunsPlace { port: u16 },
     /// Ask a servent that cannot be reached to connect to us (`GIV`); answered
     /// with [`NodeAnswer::NoWay`] when no route to it is known. Its push `proxies`
     /// are asked first, one after the other; `via` is a neighbour that is said
@@ -130,6 +127,9 @@ pub enum OverlayCommand {
         #[serde(default)]
         proxies: Vec<SocketAddr>,
     },
+    /// The host runs a meeting place at this UDP port: neighbours are told, and may be met
+    /// there ([`NodeAnswer::Place`]).
+    RunsPlace { port: u16 },
 }
 
 /// What a user can command about messages over datagrams.
@@ -221,9 +221,6 @@ pub enum NodeAnswer {
     /// The servent of hits to a search, which are told after this, can be met at this
     /// place with this code.
     Meets { search: u32, servent: Guid, at: SocketAddr, code: String },
-    /// Others cannot connect to us, and a neighbour runs this meeting place: the host may wait
-    /// there, and say so by [`OverlayCommand::Meets`].
-    Place { at: SocketAddr },
     /// No route is known to the servent that should connect to us.
     NoWay { servent: Guid },
     /// A host we wanted as a neighbour refused, and says why.
@@ -243,6 +240,10 @@ pub enum NodeAnswer {
     Moved { fetch: FetchId, from: DownloadSource, to: String },
     /// A visitor has uploaded a file; it is in the inbox under this name.
     Received { name: String, bytes: u64, from: SocketAddr },
+    /// Others cannot connect to us, and a neighbour runs this meeting place: the host may wait
+    /// there, and say so by [`OverlayCommand::Meets`].
+    Place { at: SocketAddr },
+    // The next one stands behind this: digests of recordings count how many are before it.
 }
 
 /// The services a node can be configured with.
