@@ -101,8 +101,8 @@ pub(crate) struct Settings {
     /// neighbour in the overlay.
     pub(crate) meet: Option<String>,
     /// Be a meeting place too, at this UDP address and the next port, for those who cannot
-    /// reach each other; usually `[::]:6349`.
-    pub(crate) place: Option<SocketAddr>,
+    /// reach each other; usually port 6349 of every address.
+    pub(crate) meeting_place: Option<SocketAddr>,
     /// Bytes a second that this place passes on for those that find no direct path; 0 for none.
     pub(crate) relay: u64,
     /// Ask the router to forward a port to us (UPnP, NAT-PMP or PCP), and give it back
@@ -293,7 +293,7 @@ impl Default for Settings {
             www: None,
             via: None,
             meet: None,
-            place: None,
+            meeting_place: None,
             relay: 0,
             map_port: false,
             map_port_for: Duration::from_secs(3_600),

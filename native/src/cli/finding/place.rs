@@ -107,7 +107,7 @@ impl PlaceBeside {
         handle: &Handle,
         voice: Voice,
     ) -> Result<Option<Self>, Failure> {
-        let Some(listen) = settings.place else { return Ok(None) };
+        let Some(listen) = settings.meeting_place else { return Ok(None) };
         let usual = meet::Config::default();
         let options = PlaceOptions {
             event: "place",

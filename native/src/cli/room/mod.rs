@@ -154,7 +154,7 @@ fn configure(common: &Common, arguments: &RoomArgs, record: &Record) -> Result<C
         builder.flag("--slots", "queue.slots", Raw::Integer(i64::from(slots)))?;
     }
     if let Some(place) = &arguments.place {
-        builder.flag("--place", "place", Raw::Text(place.to_string()))?;
+        builder.flag("--place", "meeting_place", Raw::Text(place.to_string()))?;
     }
     if let Some(rate) = arguments.relay {
         builder.flag("--relay", "relay", Raw::Integer(i64::try_from(rate).unwrap_or(i64::MAX)))?;

@@ -217,7 +217,7 @@ fn configure(common: &Common, arguments: &ShareArgs, again: bool) -> Result<Conf
         builder.flag("--meet", "meet", Raw::Text(place.clone()))?;
     }
     if let Some(place) = &arguments.place {
-        builder.flag("--place", "place", Raw::Text(place.to_string()))?;
+        builder.flag("--place", "meeting_place", Raw::Text(place.to_string()))?;
     }
     if arguments.lan {
         builder.flag("--lan", "lan", Raw::Boolean(true))?;

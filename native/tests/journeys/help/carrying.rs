@@ -155,14 +155,32 @@ fn met(stage: &mut Stage) {
     assert!(told.contains("\"mapping\":\"none\""), "{told}");
     let line = stage.says("servent send --via place.example.org song.ogg");
     carries_a_song(stage, "servent receive --via place.example.org -o inbox/", &line);
+    several_at_place(stage);
     stop(place);
     near(stage);
+}
+
+/// A sender that its receivers find through the meeting place, by the link that it shows.
+fn several_at_place(stage: &mut Stage) {
+    let line = stage.says("servent send --to 3 --via place.example.org film.mkv");
+    let line = line.replace("--to 3", "--to 1");
+    let each = stage.says("servent receive --from meet://CODE@place.example.org -o inbox/");
+    let (mut theirs, sender) = stage.there.sits(&line);
+    let shown = theirs.shows("-o inbox/");
+    let link = shown.split_whitespace().find(|word| word.starts_with("meet://")).unwrap();
+    let each = each.replace("meet://CODE@place.example.org", link);
+    let (mut ours, receiver) = stage.here.sits(&each);
+    ours.shows("[y/N]");
+    ours.types("y\n");
+    assert_eq!((sender.end().code(), receiver.end().code()), (Some(0), Some(0)));
+    assert!(stage.here.file("inbox/film.mkv").exists());
+    stage.here.does("rm -rf inbox");
 }
 
 /// The receiver is found in the local network, by the code alone.
 fn near(stage: &mut Stage) {
     // Multicast is not repaired: a first answer may be lost.
-    let line = stage.says("servent send --lan song.ogg").replace("--lan", "--lan --wait=60s");
+    let line = stage.says("servent send song.ogg").replace("send", "send --wait=60s");
     carries_a_song(stage, "servent receive --lan -o inbox/", &line);
 }
 

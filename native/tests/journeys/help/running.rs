@@ -59,6 +59,7 @@ fn shared(stage: &mut Stage) {
         "servent share a b --slots 2 --listen :7000",
         "servent share pub --lan",
         "servent share pub --meet place.example.org",
+        "servent share pub --place --relay 2M",
         "servent share pub --trace run.sqlog",
     ];
     for line in plain {
