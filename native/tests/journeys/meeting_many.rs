@@ -137,7 +137,7 @@ fn pa_16_what_is_said_of_a_servent_names_its_link_or_its_place() {
 fn pa_16_a_download_goes_on_when_its_place_is_started_again() {
     let Some(network) = network(["symmetric", "symmetric"]) else { return };
     let relay = ["--relay", "20M"];
-    let mut shared = SharedLink::with(&network, &relay, 6_000_000);
+    let mut shared = SharedLink::with(&network, &relay, 4_500_000);
     let mut getting = shared.get_with(2, 0, &["--limit-rate", "500k"]);
     getting.event("path");
     pause(Duration::from_secs(1));
