@@ -15,9 +15,9 @@ use crate::run::{Tool, cargo};
 use crate::steps::{Context, Outcome};
 use crate::{machine, paths, second};
 
-/// One file of tests takes half a minute at most, all of a browser eight.
+/// One file of tests takes a minute at most, all of a browser fifteen on two cores.
 const FILE: Duration = Duration::from_mins(4);
-const LINE: Duration = Duration::from_mins(20);
+const LINE: Duration = Duration::from_mins(30);
 /// Who runs the tests that need no browser.
 const NODE: &str = "node";
 /// The folders whose files run in every browser.
