@@ -138,13 +138,6 @@ impl Player {
         self.checkpoints
     }
 
-    /// Inputs and timeouts that no checkpoint covers: those behind the last one
-    /// that agreed, and those that could not be executed again at all.
-    #[must_use]
-    pub const fn unverified(&self) -> u64 {
-        self.report().unverified_inputs
-    }
-
     /// The last checkpoint on the tape.
     #[must_use]
     pub const fn claim(&self) -> Option<&Checkpoint> {

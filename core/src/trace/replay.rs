@@ -282,7 +282,7 @@ impl core::fmt::Display for Report {
             return write!(f, "no start line: this is not a tape of a servent");
         };
         if self.damaged > 0 && self.diverged_at.is_none() {
-            let lines = Counted(self.damaged, "line");
+            let lines = NumberOfThings(self.damaged, "line");
             write!(f, "damaged: {lines} cannot be read; before that ")?;
         }
         match (self.diverged_at, self.verified_at) {
@@ -303,10 +303,11 @@ impl core::fmt::Display for Report {
             }
         }
         write!(f, "verified {}/{}", self.verified, self.checkpoints)?;
-        let (inputs, records) = (Counted(self.inputs, "input"), Counted(self.records, "record"));
+        let (inputs, records) =
+            (NumberOfThings(self.inputs, "input"), NumberOfThings(self.records, "record"));
         write!(f, " ({inputs}, {records})")?;
         if self.unverified_inputs > 0 && self.diverged_at.is_none() {
-            let inputs = Counted(self.unverified_inputs, "input");
+            let inputs = NumberOfThings(self.unverified_inputs, "input");
             match self.gap_at {
                 Some(_) => write!(f, ", {inputs} unverified")?,
                 // A servent that was killed leaves one that ends so.
@@ -324,9 +325,9 @@ impl core::fmt::Display for Report {
 }
 
 /// A number of things, in words.
-struct Counted(u64, &'static str);
+struct NumberOfThings(u64, &'static str);
 
-impl core::fmt::Display for Counted {
+impl core::fmt::Display for NumberOfThings {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let Self(n, one) = self;
         write!(f, "{n} {one}{}", if *n == 1 { "" } else { "s" })

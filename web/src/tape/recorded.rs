@@ -279,7 +279,8 @@ impl Recorded {
     /// checkpoint of a recording that does not grow any more.
     pub(super) fn gap(&self) -> Option<Pin> {
         let player = &self.take.player;
-        let (report, inputs) = (player.report(), player.unverified());
+        let report = player.report();
+        let inputs = report.unverified_inputs;
         let from = report.verified_at.unwrap_or_else(|| self.begun());
         let tail = || Some(from).filter(|_| inputs > 0 && !self.grows);
         let (at, key) = report
@@ -557,7 +558,7 @@ impl Watching for Recorded {
             diverged_at: report.diverged_at,
             gap_at: report.gap_at,
             damaged: report.damaged,
-            unverified: self.take.player.unverified(),
+            unverified: self.take.player.report().unverified_inputs,
             nodes: None,
             text: report.to_string(),
         }

@@ -41,13 +41,11 @@ impl OverlayService {
         if named || !self.is_walled(cx) {
             return;
         }
-        let mut places = self.wires.values().filter_map(|wire| wire.place);
-        let known = self.meeting.told;
-        if known.is_some_and(|told| places.any(|place| place == told)) {
+        let places = || self.wires.values().filter_map(|wire| wire.place);
+        if self.meeting.told.is_some_and(|told| places().any(|place| place == told)) {
             return;
         }
-        let place = self.wires.values().find_map(|wire| wire.place);
-        if let Some(at) = place {
+        if let Some(at) = places().next() {
             self.meeting.told = Some(at);
             cx.fx.output(Output::Answer(NodeAnswer::Place { at }));
         }
