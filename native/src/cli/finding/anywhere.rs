@@ -24,7 +24,7 @@ use tokio::time::timeout;
 
 use super::link::MeetLink;
 use super::via::{FoundPeer, ViaPlace, addresses, check_code, check_place, leave, split};
-use super::visitors::{ComingVisitor, GOODBYE, VisitorRoom, VisitorSeat, next_visitor};
+use super::visitors::{ComingVisitor, GOODBYE, PlacePause, VisitorRoom, VisitorSeat, next_visitor};
 use crate::cli::carry::code;
 use crate::cli::serve::share::told;
 use crate::config::Settings;
@@ -39,8 +39,6 @@ const NEIGHBOUR: &str = "neighbour";
 const CODE: &str = "meeting-code";
 /// How long a visitor may take to say something.
 const HELLO: Duration = Duration::from_secs(10);
-/// The pause after a place did not answer; it doubles up to the second.
-const AGAIN: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(60));
 /// How long a task may take to see that it is to end.
 const LEAVE: Duration = Duration::from_millis(500);
 
@@ -119,13 +117,7 @@ impl MetServent {
         let ended = ended.shared();
         let task = match settings.meet.clone()? {
             name if name == NEIGHBOUR => {
-                let heard = (handle, answers);
-                tokio::spawn(async move {
-                    tokio::select! {
-                        () = meet_at_neighbours(state, heard, voice, ended.clone()) => {}
-                        _ = ended.clone() => {}
-                    }
-                })
+                tokio::spawn(meet_at_neighbours(state, (handle, answers), voice, ended))
             }
             name => tokio::spawn(meet((name, state), handle, voice, ended)),
         };
@@ -149,7 +141,10 @@ async fn meet_at_neighbours(
     voice: Voice,
     end: impl Future + Clone,
 ) {
-    let mut place = next_place(&mut answers).await;
+    let mut place = tokio::select! {
+        place = next_place(&mut answers) => place,
+        _ = end.clone() => return,
+    };
     while let Some(at) = place {
         let name = at.to_string();
         if let Err(failure) = say_link(voice, (&name, &state)) {
@@ -182,7 +177,7 @@ async fn meet(
 ) {
     let reporter = Reporter::new(voice, false);
     let room = VisitorRoom::new();
-    let (mut door, mut pause, mut known, mut number) = (None, AGAIN.0, false, 1);
+    let (mut door, mut pause, mut known, mut number) = (None, PlacePause::new(), false, 1);
     let note = |waits, why| handle.note_meeting(ServentMeeting { place: name.clone(), waits, why });
     note(false, None);
     loop {
@@ -199,16 +194,13 @@ async fn meet(
         match next(place, &mut door, (&reporter, &waits), end.clone()).await {
             Ok(None) => return,
             Ok(Some((visit, secret))) => {
-                (pause, number) = (AGAIN.0, number + 1);
+                (pause, number) = (PlacePause::new(), number + 1);
                 seat.begin();
                 tokio::spawn(visitor(visit, (secret, seat), handle.clone(), reporter));
             }
             Err(failure) => {
-                let fact = json!({ "event": "unmet", "why": failure.what });
                 note(false, Some(failure.what.clone()));
-                reporter.tell(&fact, &failure.to_string());
-                let _ = timeout(pause, end.clone()).await;
-                pause = (pause * 2).min(AGAIN.1);
+                pause.after(&failure, &reporter, end.clone()).await;
             }
         }
     }

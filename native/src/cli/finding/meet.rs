@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use clap::Args;
 use servent_core::meet;
 
-use super::place::{MeetingPlace, PlaceOptions};
+use super::place::{PlaceOptions, RunningPlace};
 use crate::cli::Common;
 use crate::cli::amount::rate;
 use crate::cli::start::{TraceFlag, address, runtime};
@@ -71,7 +71,7 @@ pub(crate) fn run(common: &Common, arguments: &MeetArgs) -> Result<(), Failure> 
     let runtime = runtime()?;
     runtime.block_on(async {
         let mut signals = Signals::new()?;
-        let place = MeetingPlace::open(&options, trace, &reporter).await?;
+        let place = RunningPlace::open(&options, trace, &reporter).await?;
         tokio::select! {
             ended = place.run(&reporter) => return ended,
             () = signals.first() => {}

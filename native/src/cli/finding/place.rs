@@ -44,13 +44,13 @@ pub(crate) struct PlaceOptions {
 }
 
 /// A place that runs.
-pub(crate) struct MeetingPlace {
+pub(crate) struct RunningPlace {
     place: Endpoint,
     second: Endpoint,
     visitors: JoinSet<()>,
 }
 
-impl MeetingPlace {
+impl RunningPlace {
     /// Listens from now on, and says where.
     pub(crate) async fn open(
         options: &PlaceOptions,
@@ -118,7 +118,7 @@ impl PlaceBeside {
         };
         options.check()?;
         let reporter = Reporter::new(voice, false);
-        let place = MeetingPlace::open(&options, None, &reporter).await;
+        let place = RunningPlace::open(&options, None, &reporter).await;
         let place = place.map_err(|failure| match failure.exit {
             Exit::PortInUse => {
                 let what = format!("a port of the meeting place at UDP {listen} is in use");

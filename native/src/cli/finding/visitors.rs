@@ -8,7 +8,7 @@ use serde_json::json;
 use servent::unicast::{Endpoint, EndpointOptions, MeetNews};
 use tokio::runtime::Handle as Runtime;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep_until, timeout};
 
 use super::via::{ViaPlace, bind_any, leave};
 use crate::exit::Failure;
@@ -129,5 +129,25 @@ pub(crate) async fn next_visitor(
             let _ = endpoint.shutdown_within(GOODBYE).await; // It has nothing to say.
             Err(failure)
         }
+    }
+}
+
+/// The pause before a place is asked again that does not answer: it doubles up to the longest.
+pub(crate) struct PlacePause(Duration);
+
+impl PlacePause {
+    const SHORTEST: Duration = Duration::from_secs(2);
+    const LONGEST: Duration = Duration::from_secs(60);
+
+    pub(crate) const fn new() -> Self {
+        Self(Self::SHORTEST)
+    }
+
+    /// Says why no visitor can come, and waits for a pause, or the end.
+    pub(crate) async fn after(&mut self, failure: &Failure, reporter: &Reporter, end: impl Future) {
+        let fact = json!({ "event": "unmet", "why": failure.what });
+        reporter.tell(&fact, &failure.to_string());
+        let _ = timeout(self.0, end).await;
+        self.0 = (self.0 * 2).min(Self::LONGEST);
     }
 }

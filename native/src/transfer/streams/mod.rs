@@ -11,7 +11,7 @@ mod part;
 
 use std::collections::BTreeMap;
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -205,12 +205,6 @@ impl CarriedStreams {
     #[must_use]
     pub fn is_over(&self) -> bool {
         *self.ended.borrow()
-    }
-
-    /// The other side's address.
-    #[must_use]
-    pub fn peer(&self) -> SocketAddr {
-        self.talk.connection.peer()
     }
 
     /// Where its datagrams go, also while the path changes.

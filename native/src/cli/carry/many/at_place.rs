@@ -25,7 +25,7 @@ use super::stopped;
 use crate::cli::finding::link::MeetLink;
 use crate::cli::finding::via::{FoundPeer, ViaPlace, leave, split};
 use crate::cli::finding::visitors::{
-    ComingVisitor, GOODBYE, VisitorRoom, VisitorSeat, next_visitor,
+    ComingVisitor, GOODBYE, PlacePause, VisitorRoom, VisitorSeat, next_visitor,
 };
 use crate::exit::Failure;
 use crate::progress::{Reporter, bytes, count};
@@ -33,8 +33,6 @@ use crate::signal::Signals;
 
 /// How long the user waits after Ctrl-C until the receivers have heard that.
 const STOP_WAIT: Duration = Duration::from_millis(800);
-/// The pause after a place did not answer; it doubles up to the second.
-const AGAIN: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(60));
 
 /// What is given at a place, and to how many.
 pub(crate) struct PlaceGiving<'a> {
@@ -113,7 +111,7 @@ async fn wait(
     end: impl Future + Clone,
 ) {
     let room = VisitorRoom::new();
-    let (mut number, mut pause) = (1, AGAIN.0);
+    let (mut number, mut pause) = (1, PlacePause::new());
     loop {
         let mut seat = tokio::select! {
             seat = room.take() => seat,
@@ -123,18 +121,13 @@ async fn wait(
         match next_visitor(place, options.clone(), (&reporter, &|| {}), end.clone()).await {
             Ok(None) => return,
             Ok(Some(visit)) => {
-                (pause, number) = (AGAIN.0, number + 1);
+                (pause, number) = (PlacePause::new(), number + 1);
                 seat.begin();
                 if coming.send((visit, seat)).await.is_err() {
                     return;
                 }
             }
-            Err(failure) => {
-                let fact = json!({ "event": "unmet", "why": failure.what });
-                reporter.tell(&fact, &failure.to_string());
-                let _ = timeout(pause, end.clone()).await;
-                pause = (pause * 2).min(AGAIN.1);
-            }
+            Err(failure) => pause.after(&failure, &reporter, end.clone()).await,
         }
     }
 }
