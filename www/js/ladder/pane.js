@@ -29,6 +29,8 @@ export class LadderPane extends HTMLElement {
   #shape = '';
   #learnt = 0;
   #follow = true;
+  /** Whether the picture has the height that it opens with. */
+  #opened = false;
   #now = -1;
   /** So high was the picture when the present was last looked for. */
   #height = 0;
@@ -100,6 +102,7 @@ export class LadderPane extends HTMLElement {
     this.#learnt = 0;
     this.#now = -1;
     this.#follow = true;
+    this.#opened = false;
     if (this.scroller) this.scroller.scrollTop = 0;
   }
 
@@ -143,7 +146,7 @@ export class LadderPane extends HTMLElement {
     const session = /** @type {Session} */ (this.session);
     const now = session.run?.now ?? 0;
     const { scrollTop, clientHeight } = this.scroller;
-    if (now === this.#now) {
+    if (this.#opening(now) || now === this.#now) {
       if (clientHeight !== this.#height && this.#follow) this.#roomChanged(now);
       this.#height = clientHeight;
       return;
@@ -158,6 +161,22 @@ export class LadderPane extends HTMLElement {
       if (first) this.scroller.scrollTop = y - clientHeight / 2;
       else glide(this.scroller, y - clientHeight / 2);
     }
+  }
+
+  /**
+   * While more of the picture is being found out it gets higher: where it opens does not
+   * depend on how much was known of it at first.
+   * @param {number} now
+   */
+  #opening(now) {
+    this.#opened ||= this.session?.clock.playing || !this.#follow;
+    if (this.#opened) return false;
+    const { clientHeight } = this.scroller;
+    const y = this.axis.of(now);
+    this.scroller.scrollTop = y > clientHeight * 0.9 ? y - clientHeight / 2 : 0;
+    this.#opened = this.runs().every(({ run }) => run.explored);
+    [this.#now, this.#height, this.#before] = [now, clientHeight, null];
+    return true;
   }
 
   /** What opens beside the picture leaves it less room, and gives it back when it closes. @param {number} now */
@@ -209,6 +228,7 @@ export class LadderPane extends HTMLElement {
   /** Scrolls to an arrow that is out of sight. @param {Line} line */
   bring({ y0, y1 }) {
     const { scroller, list } = this;
+    this.#opened = true;
     // The list lies over the picture while it is used.
     const clientHeight = scroller.clientHeight - (list && document.activeElement === list.node ? list.node.offsetHeight : 0);
     if (y0 < scroller.scrollTop + 8 || y1 > scroller.scrollTop + clientHeight - 24) glide(scroller, (y0 + y1) / 2 - clientHeight / 2);

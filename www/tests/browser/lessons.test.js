@@ -212,6 +212,7 @@ for (const name of BROWSERS) {
         await on();
         assert.equal((await lesson(page)).step, step + 1, 'the second one leads on');
         // What was being shown is shown to its end, and no further.
+        assert.equal(await page.evaluate(() => { const { clock } = /** @type {any} */ (document.querySelector('servent-lab')).session; clock.seek(119e6); return clock.playing; }), true);
         await page.waitForFunction(() => !/** @type {any} */ (document.querySelector('servent-lab')).session.clock.playing);
         assert.equal((await lesson(page)).now, 120e6);
         // Who looks back a moment is not led forward again.

@@ -6,6 +6,7 @@ pub(crate) mod examples;
 pub(crate) mod peer;
 pub(crate) mod terminal;
 
+use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
@@ -123,6 +124,8 @@ impl Place {
             running.lab_key = rest.strip_prefix("?key=").map(str::to_owned);
         }
         running.event("hashed");
+        // What it says while it hashes comes before or after that.
+        running.ahead = std::mem::take(&mut running.seen).into();
         running
     }
 }
@@ -170,6 +173,8 @@ pub(crate) fn noise(size: usize) -> Vec<u8> {
 pub(crate) struct Running {
     child: Child,
     lines: Receiver<String>,
+    /// Lines that came while it started, which are still to be looked at.
+    ahead: VecDeque<String>,
     seen: Vec<String>,
     pub(crate) at: SocketAddr,
     pub(crate) lab: Option<SocketAddr>,
@@ -194,13 +199,15 @@ impl Running {
             }
         });
         let at = SocketAddr::from(([0; 4], 0));
-        Self { child, lines, seen: Vec::new(), at, lab: None, lab_key: None }
+        let (ahead, seen) = (VecDeque::new(), Vec::new());
+        Self { child, lines, ahead, seen, at, lab: None, lab_key: None }
     }
 
     /// The next line of standard output for which `wanted` holds.
     pub(crate) fn line(&mut self, wanted: impl Fn(&str) -> bool) -> String {
         loop {
-            match self.lines.recv_timeout(PATIENCE) {
+            let early = self.ahead.pop_front().map(Ok);
+            match early.unwrap_or_else(|| self.lines.recv_timeout(PATIENCE)) {
                 Ok(line) if wanted(&line) => return line,
                 Ok(line) => self.seen.push(line),
                 Err(e) => panic!("{e} after {:#?}", self.seen),
