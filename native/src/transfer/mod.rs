@@ -33,6 +33,8 @@ mod writers;
 
 use std::path::PathBuf;
 
+use servent_core::id::Guid;
+
 pub use self::inbox::{InboxPlace, Shortage, TransferInbox};
 pub use self::offer::{LackKind, Lacking, Offer, OfferEntry, OfferError, total};
 pub use self::quota::Quota;
@@ -49,6 +51,10 @@ pub use crate::files::FileAttributes;
 /// Progress of the entries of a transfer, on both sides.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TransferProgress {
+    /// The receiver has said something: it knows the code, where there is one.
+    Known,
+    /// The number by which the sender knows the receiver if it comes again.
+    Numbered(Guid),
     /// The receiver has the offer, and says nothing to it: its user may be asked.
     Offered,
     /// The receiver takes what is offered.

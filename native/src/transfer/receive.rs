@@ -1,5 +1,7 @@
 //! The receiving side of a transfer.
 
+mod before;
+
 use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
@@ -124,35 +126,6 @@ impl OfferedTransfer {
     pub fn part(&self) -> Option<PathBuf> {
         let open = self.open.as_ref().filter(|open| open.length > 0)?;
         Some(open.target.part()?.to_owned())
-    }
-
-    /// Tells the sender that there is no room for it.
-    pub async fn refuse_full(&self, why: &str) {
-        last(&self.talk, &TransferMessage::Full { why: why.to_owned() }).await;
-    }
-
-    /// Tells the sender that the transfer is refused.
-    pub async fn refuse(&self, why: &str) {
-        fail(&self.talk, why).await;
-    }
-
-    /// Watches the connection while the user decides; returns only when there
-    /// is nothing left to decide.
-    pub async fn waiting(&self) -> ReceiveError {
-        let listen = async {
-            loop {
-                match next(&self.talk).await {
-                    Ok(TransferMessage::Alive) => {}
-                    Ok(TransferMessage::Stopped { why }) => return ReceiveError::Stopped(why),
-                    Ok(_) => return ReceiveError::Foreign,
-                    Err(why) => return why,
-                }
-            }
-        };
-        tokio::select! {
-            why = listen => why,
-            silence = self.talk.stay() => silence.into(),
-        }
     }
 
     /// Receives what does not exist yet.

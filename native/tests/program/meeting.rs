@@ -283,3 +283,87 @@ fn a_path_to_a_visitor_of_a_servent_says_which_visitor() {
     let path = sharing.event("path");
     assert_eq!(path["visitor"], 1, "{path} {}", String::from_utf8_lossy(&got.stderr));
 }
+
+/// A place, and a sender with a link that waits there for its receivers.
+fn waiting_sender(at: &Place, receivers: &str, more: &[&str]) -> (Running, Running, String) {
+    let (place, via) = meeting_place(at, &[]);
+    let send = ["send", "--to", receivers, "--via", &via, "song.ogg", "--json"];
+    let mut sender = with_code(at, &[&send[..], more].concat(), CODE);
+    let link = sender.event("meeting")["link"].as_str().unwrap().to_owned();
+    (place, sender, link)
+}
+
+fn receive_by(at: &Place, link: &str, into: &str) -> Running {
+    Running::start(at.servent(&["receive", "--from", link, "-o", into, "--yes", "--json"]))
+}
+
+#[test]
+fn a_receiver_of_several_that_is_silent_is_told_as_that_of_one() {
+    let at = Place::new();
+    std::fs::write(at.path("song.ogg"), noise(3_000_000)).unwrap();
+    let (_place, mut sender, link) = waiting_sender(&at, "1", &["--limit-rate", "200k"]);
+    let mut receiver = receive_by(&at, &link, "in/");
+    receiver.event("receiving");
+    assert_eq!(sender.event("joined")["visitor"], 1, "it is told who has shown the code");
+    receiver.signal("STOP");
+    let clock = servent::Clock::new();
+    let begun = clock.now();
+    let silent = sender.event("silent");
+    let took = clock.now().since(begun).as_secs();
+    assert_eq!((&silent["visitor"], &silent["seconds"]), (&1.into(), &7.into()), "{silent}");
+    assert!(took < 10, "{took} s");
+    receiver.signal("CONT");
+    assert_eq!(sender.event("heard")["visitor"], 1);
+    sender.signal("INT");
+    let each = sender.event("receivers")["each"].clone();
+    assert_eq!((&each[0]["has"], &each[0]["why"]), (&false.into(), &"stopped by the user".into()));
+    assert_eq!(each.as_array().unwrap().len(), 1, "{each}");
+    assert_eq!(sender.end().code(), Some(130));
+}
+
+#[test]
+fn a_receiver_that_comes_twice_by_a_link_counts_once_and_is_named_once() {
+    let at = Place::new();
+    let bytes = noise(100_000);
+    std::fs::write(at.path("song.ogg"), &bytes).unwrap();
+    let (_place, mut sender, link) = waiting_sender(&at, "2", &[]);
+    for again in [false, true] {
+        assert_eq!(receive_by(&at, &link, "in/").end().code(), Some(0));
+        let has = sender.event("has");
+        assert_eq!((&has["have"], &has["again"]), (&1.into(), &again.into()), "{has}");
+    }
+    // Another folder of this machine is another receiver, and it has one file already.
+    std::fs::create_dir(at.path("other")).unwrap();
+    assert_eq!(receive_by(&at, &link, "other/").end().code(), Some(0));
+    let all = sender.event("sent_all");
+    let each = all["each"].as_array().unwrap();
+    assert_eq!(
+        each.iter().map(|one| one["has"] == true).collect::<Vec<_>>(),
+        [true, true],
+        "{all}"
+    );
+    assert_eq!(sender.end().code(), Some(0));
+    assert_same(&at.path("in/song.ogg"), &bytes);
+    assert_same(&at.path("other/song.ogg"), &bytes);
+}
+
+/// Each is one that may be made to knock somewhere, so they are few in a minute; and one that
+/// has the right code need not wait for that minute.
+#[test]
+fn visitors_with_half_a_code_do_not_keep_out_one_that_has_all_of_it() {
+    let at = Place::new();
+    std::fs::write(at.path("song.ogg"), noise(1_000)).unwrap();
+    let (_place, mut sender, link) = waiting_sender(&at, "1", &[]);
+    let wrong = link.replace("violin", "garden");
+    for n in 0..21 {
+        let (code, what) = (Some(9), format!("stranger {n}"));
+        assert_eq!(receive_by(&at, &wrong, &format!("wrong{n}/")).end().code(), code, "{what}");
+    }
+    let clock = servent::Clock::new();
+    let begun = clock.now();
+    assert_eq!(receive_by(&at, &link, "in/").end().code(), Some(0));
+    let took = clock.now().since(begun).as_secs();
+    assert!(took < 15, "{took} s");
+    assert_eq!(sender.event("sent_all")["each"].as_array().unwrap().len(), 1);
+    assert_eq!(sender.end().code(), Some(0));
+}

@@ -16,6 +16,7 @@ use servent::transfer::{
     TransferInbox, Writers, refuse,
 };
 use servent::unicast::{Endpoint, EndpointOptions, Lost};
+use servent_core::id::Guid;
 use servent_core::text::Shown;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
@@ -26,9 +27,9 @@ use super::many::{Taking, take};
 use super::offered::{NoRoom, offered, room};
 use super::other_side::{OtherSide, RelayPlace};
 use super::questions::{Counted, One, Questions};
-use super::receive_door::{ReceiveDoor, ReceiveMeeting, door, door_of_meeting};
+use super::receive_door::{ReceiveDoor, ReceiveMeeting, door, door_of_meeting, wrong_link};
 use super::receive_failed::{TakeEnd, exit_of, failed};
-use super::receive_place::place;
+use super::receive_place::{place, receive_number};
 use super::seats::{Greetings, SenderSeat};
 use super::silence::tell_silence;
 use super::tally::{TransferTally, TransferWords};
@@ -154,10 +155,9 @@ pub(crate) fn run(common: &Common, arguments: &ReceiveArgs) -> Result<(), Failur
         door(code, arguments.given.open)?
     };
     let ReceiveDoor { door, made, meeting } = door;
-    let quota = arguments.quota(&place);
+    let (quota, verbose) = (arguments.quota(&place), common.verbose > 0);
     let (door, writers, begun) = (Arc::new(door), Arc::default(), Arc::default());
-    let questions = Questions::default();
-    let verbose = common.verbose > 0;
+    let (questions, number) = (Questions::default(), arguments.number(link.as_ref(), &config));
     let mut receiver = Receiver {
         place,
         once,
@@ -173,6 +173,7 @@ pub(crate) fn run(common: &Common, arguments: &ReceiveArgs) -> Result<(), Failur
         silent: Counted::default(),
         relay: None,
         by_link: link.is_some(),
+        number,
         verbose,
     };
     let runtime = runtime()?;
@@ -208,6 +209,11 @@ impl ReceiveArgs {
             return Err(Failure::usage("the link has the code in it").next("leave --code out"));
         }
         MeetLink::read(rest).map(|(link, _)| Some(link))
+    }
+
+    /// By which number the sender knows us, where a link leads to one.
+    fn number(&self, link: Option<&MeetLink>, config: &Config) -> Option<Guid> {
+        receive_number(&link?.code, self.output.as_deref(), &config.settings)
     }
 
     /// What the lab is to be like.
@@ -256,11 +262,6 @@ fn join(
     done
 }
 
-fn wrong_link() -> Failure {
-    Failure::new(Exit::Refused, "the code in the link is not that of the sender")
-        .next("compare the link with the one that `servent send --to N --via` prints")
-}
-
 #[derive(Clone)]
 struct Receiver {
     place: InboxPlace,
@@ -285,6 +286,8 @@ struct Receiver {
     relay: Option<RelayPlace>,
     /// We come to the sender, by a link that has the code in it.
     by_link: bool,
+    /// By which the sender knows us then if we come again.
+    number: Option<Guid>,
     verbose: bool,
 }
 
@@ -311,10 +314,10 @@ impl Receiver {
         let ended = loop {
             tokio::select! {
                 Some(connection) = endpoint.accept(), if running.len() < SENDERS => {
-                    let (door, peer) = (Arc::clone(&self.door), connection.peer());
-                    if let Some(seat) = greetings.seat(peer) {
+                    if let Some(seat) = greetings.seat(connection.peer()) {
+                        let hello = self.clone().hello(connection);
                         greetings.add(seat, |number| greeted.spawn(async move {
-                            (peer, number, OfferedTransfer::hello(connection, &door).await)
+                            (number, hello.await)
                         }));
                     } else {
                         tokio::spawn(refuse(connection, "your address sends too much at once"));
@@ -322,7 +325,7 @@ impl Receiver {
                 }
                 Some(ended) = greeted.join_next() => {
                     // One that was put off has nothing to say.
-                    if let Ok((peer, number, hello)) = ended
+                    if let Ok((number, (peer, hello))) = ended
                         && let Some(seat) = greetings.done(number)
                     {
                         match hello {
@@ -474,9 +477,10 @@ impl Receiver {
         let number = self.begun.fetch_add(1, Ordering::Relaxed) + 1;
         let before = endpoint.counters();
         let silence = (transfer.silence(), &self.silent);
+        let tell = |fact, sentence: &str| self.reporter.tell(&fact, sentence);
         let how = tokio::select! {
             how = transfer.receive(inbox, |told| tally.told("received", told)) => how,
-            never = tell_silence(silence, now, &self.reporter) => match never {},
+            never = tell_silence(silence, now, tell) => match never {},
         };
         tally.finish();
         let sender = self.sender(&transfer);

@@ -11,7 +11,7 @@ use crate::cli::Common;
 use crate::cli::finding::link::MeetLink;
 use crate::cli::finding::near::AnnouncedReceiver;
 use crate::cli::finding::via::{CallerNews, ViaArgs, ViaPlace, split};
-use crate::exit::Failure;
+use crate::exit::{Exit, Failure};
 use crate::progress::Reporter;
 
 /// Which senders are admitted.
@@ -108,4 +108,10 @@ fn given_or(
         Some(code) => Ok((code, None)),
         None => draw().map(|code| (code.clone(), Some(code))),
     }
+}
+
+/// The sender that the link leads to has another code.
+pub(crate) fn wrong_link() -> Failure {
+    Failure::new(Exit::Refused, "the code in the link is not that of the sender")
+        .next("compare the link with the one that `servent send --to N --via` prints")
 }

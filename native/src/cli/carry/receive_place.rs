@@ -1,9 +1,13 @@
-//! Where `servent receive` puts what comes.
+//! Where `servent receive` puts what comes, and what a sender knows of that.
 
 use std::path::Path;
 
-use servent::transfer::InboxPlace;
+use servent::transfer::many::number_by_link;
+use servent::transfer::{InboxPlace, TransferCode};
+use servent_core::id::Guid;
 
+use super::many::parcels;
+use crate::config::Settings;
 use crate::exit::{Exit, Failure};
 
 /// What the user named with `-o`; nothing is standard output.
@@ -28,4 +32,16 @@ pub(crate) fn place(output: Option<&Path>) -> Result<InboxPlace, Failure> {
         );
     }
     Ok(InboxPlace::File(path.to_owned()))
+}
+
+/// By which number the sender of a link knows one that takes it into the same folder again.
+/// A pipe is another one each time.
+pub(crate) fn receive_number(
+    code: &TransferCode,
+    output: Option<&Path>,
+    settings: &Settings,
+) -> Option<Guid> {
+    let into = output.filter(|path| *path != Path::new("-"))?;
+    let number = number_by_link(code, into, &parcels(settings));
+    number.map_err(|why| tracing::debug!(%why, "the sender does not know us again")).ok()
 }

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use servent::transfer::SILENT;
 use servent::unicast::{Endpoint, PeerSilence};
 use tokio::time::{sleep, timeout};
@@ -26,10 +26,10 @@ const MATTERS: Duration = Duration::from_secs(4);
 /// How long it may take to leave the place.
 const LEAVING: Duration = Duration::from_millis(200);
 
-fn say_silent(other: &OtherSide, reporter: &Reporter) {
+fn say_silent(other: &OtherSide, tell: impl Fn(Value, &str)) {
     let fact = other.placed("peer", json!({ "event": "silent", "seconds": SILENT.as_secs() }));
     let (other, seconds) = (other.in_full(), SILENT.as_secs());
-    reporter.tell(&fact, &format!("no word from {other} for {seconds} s; waiting for it"));
+    tell(fact, &format!("no word from {other} for {seconds} s; waiting for it"));
 }
 
 fn say_moved(ours: IpAddr, other: &OtherSide, reporter: &Reporter) {
@@ -39,9 +39,9 @@ fn say_moved(ours: IpAddr, other: &OtherSide, reporter: &Reporter) {
     reporter.tell(&fact, &sentence);
 }
 
-fn say_heard(other: &OtherSide, reporter: &Reporter) {
+fn say_heard(other: &OtherSide, tell: impl Fn(Value, &str)) {
     let fact = other.placed("peer", json!({ "event": "heard" }));
-    reporter.tell(&fact, &format!("{} is there again", other.in_full()));
+    tell(fact, &format!("{} is there again", other.in_full()));
 }
 
 /// Says when the other side is silent, and when it is there again, for ever. While it is
@@ -49,15 +49,15 @@ fn say_heard(other: &OtherSide, reporter: &Reporter) {
 pub(crate) async fn tell_silence(
     (silence, silent): (PeerSilence, &Counted),
     other: impl Fn() -> OtherSide,
-    reporter: &Reporter,
+    tell: impl Fn(Value, &str),
 ) -> Infallible {
     loop {
         silence.reaches(SILENT).await;
         let counted = silent.one();
-        say_silent(&other(), reporter);
+        say_silent(&other(), &tell);
         silence.ends(SILENT).await;
         drop(counted);
-        say_heard(&other(), reporter);
+        say_heard(&other(), &tell);
     }
 }
 
@@ -71,6 +71,7 @@ pub(crate) async fn find_again(
     other: impl Fn() -> OtherSide,
     (seat, reporter): (&mut Option<Endpoint>, &Reporter),
 ) -> (Endpoint, FoundPeer) {
+    let tell = |fact: Value, sentence: &str| reporter.tell(&fact, sentence);
     loop {
         let moved = async {
             loop {
@@ -82,7 +83,7 @@ pub(crate) async fn find_again(
         };
         let silent = tokio::select! {
             () = silence.reaches(SILENT) => {
-                say_silent(&other(), reporter);
+                say_silent(&other(), tell);
                 SILENT
             }
             ours = moved => {
@@ -100,7 +101,7 @@ pub(crate) async fn find_again(
             return (endpoint, found);
         }
         free_seat(seat).await;
-        say_heard(&other(), reporter);
+        say_heard(&other(), tell);
     }
 }
 

@@ -93,7 +93,10 @@ impl<'a> TransferTally<'a> {
     /// Shows the progress of an entry. `event` is the name for a complete file.
     pub(crate) fn told(&mut self, event: &str, told: TransferProgress) {
         match told {
-            TransferProgress::Offered | TransferProgress::Accepted => {}
+            TransferProgress::Known
+            | TransferProgress::Numbered(_)
+            | TransferProgress::Offered
+            | TransferProgress::Accepted => {}
             TransferProgress::Begun { from, .. } => {
                 self.progress.skip(from);
                 self.progress.begin();

@@ -11,8 +11,8 @@ use futures::FutureExt as _;
 use serde_json::json;
 use servent::driver::{Handle, ServentMeeting};
 use servent::sys::OwnerOnly as _;
-use servent::transfer::{CarriedStreams, SecretDoor, TransferCode};
-use servent::unicast::{Endpoint, EndpointOptions, MeetingSecret};
+use servent::transfer::{CarriedStreams, SecretDoor, StreamError, TransferCode};
+use servent::unicast::{Endpoint, EndpointOptions, Lost, MeetingSecret};
 use servent_core::meet::door_address;
 use servent_core::node::{NodeAnswer, NodeCommand, OverlayCommand};
 use tokio::net::TcpStream;
@@ -37,7 +37,7 @@ const NEIGHBOUR: &str = "neighbour";
 /// The file of the code in the state folder: a link stays good when the servent is
 /// started again.
 const CODE: &str = "meeting-code";
-/// How long a visitor may take to say something.
+/// How long a visitor may take to say something, and to show that it knows the code.
 const HELLO: Duration = Duration::from_secs(10);
 /// How long a task may take to see that it is to end.
 const LEAVE: Duration = Duration::from_millis(500);
@@ -176,7 +176,7 @@ async fn meet(
     end: impl Future + Clone,
 ) {
     let reporter = Reporter::new(voice, false);
-    let room = VisitorRoom::new();
+    let room = VisitorRoom::default();
     let (mut door, mut pause, mut known, mut number) = (None, PlacePause::new(), false, 1);
     let note = |waits, why| handle.note_meeting(ServentMeeting { place: name.clone(), waits, why });
     note(false, None);
@@ -249,12 +249,21 @@ async fn visitor(
     handle: Handle,
     reporter: Reporter,
 ) {
-    match place.find_caller(news, &reporter).await {
-        Ok(found) => serve((&endpoint, found, &place), (&door, seat), (&handle, &reporter)).await,
-        Err(failure) => {
-            let fact = json!({ "event": "missed", "why": failure.what });
-            reporter.tell(&fact, &format!("a visitor did not get through: {failure}"));
+    let served = async {
+        match place.find_caller(news, &reporter).await {
+            Ok(found) => {
+                seat.found(found.at);
+                serve((&endpoint, found, &place), (&door, &seat), (&handle, &reporter)).await;
+            }
+            Err(failure) => {
+                let fact = json!({ "event": "missed", "why": failure.what });
+                reporter.tell(&fact, &format!("a visitor did not get through: {failure}"));
+            }
         }
+    };
+    tokio::select! {
+        () = served => {}
+        () = seat.gives_way() => tracing::info!("a visitor without the code gives way to another"),
     }
     leave(endpoint, GOODBYE).await;
 }
@@ -262,14 +271,15 @@ async fn visitor(
 /// Serves one that was found.
 async fn serve(
     (endpoint, found, place): (&Endpoint, FoundPeer, &ViaPlace),
-    (door, mut seat): (&SecretDoor, VisitorSeat),
+    (door, seat): (&SecretDoor, &VisitorSeat),
     (handle, reporter): (&Handle, &Reporter),
 ) {
     let FoundPeer { at, relayed, mut news, .. } = found;
     let name = if relayed { name_through(at) } else { at };
     let Ok(Some(connection)) = timeout(HELLO, endpoint.accept()).await else { return };
-    let greeted = seat.greeting().await;
-    let answered = CarriedStreams::answer(connection, door).await;
+    let greeted = seat.greeting(at).await;
+    let answered = CarriedStreams::answer(connection, door);
+    let answered = timeout(HELLO, answered).await.unwrap_or(Err(StreamError::Gone(Lost::Idle)));
     drop(greeted);
     match answered {
         Ok(streams) => {

@@ -267,6 +267,11 @@ impl ViaPlace {
         }
     }
 
+    /// Which of several visitors it is.
+    pub(crate) const fn visitor(&self) -> Option<u64> {
+        self.visitor
+    }
+
     /// The place as one that may relay.
     pub(crate) fn relay(&self) -> RelayPlace {
         RelayPlace::new(&self.name, &self.at)

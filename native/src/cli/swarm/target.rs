@@ -169,7 +169,9 @@ impl SwarmTarget {
                 reporter.fact(&lacking_fact(&it, None));
                 blocked.push(it);
             }
-            TransferProgress::Offered
+            TransferProgress::Known
+            | TransferProgress::Numbered(_)
+            | TransferProgress::Offered
             | TransferProgress::Accepted
             | TransferProgress::Begun { .. }
             | TransferProgress::Bytes { .. } => {}

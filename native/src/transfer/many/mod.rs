@@ -18,7 +18,7 @@ pub use self::folder::{FolderParcel, ReceivedFolder};
 pub use self::give::{GiveOptions, Giver, ReceiverStep};
 pub use self::join::{Guest, ReceiverPlace, join};
 pub use self::packing::PackProgress;
-pub use self::parcel::Parcel;
+pub use self::parcel::{Parcel, number_by_link};
 use super::receive_error::ReceiveError;
 use super::talk::{Silence, Talk};
 use crate::swarm::SwarmError;

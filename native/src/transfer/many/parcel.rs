@@ -20,7 +20,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::super::message::CHUNK;
 use super::super::offer::{Lacking, Offer, OfferEntry, OfferError};
-use super::super::secret::{Half, TAG};
+use super::super::secret::{Half, TAG, TransferCode};
 use super::KEY;
 use super::packing::{PackProgress, Packing};
 use crate::dice;
@@ -138,12 +138,29 @@ fn prepare(
 /// a secret of the receiver's state folder, its place there and the sender's address,
 /// so that two senders cannot tell that they have the same receiver.
 pub(super) fn number_for(sender: SocketAddr, state: &Path, place: u32) -> io::Result<Guid> {
+    number_about(
+        state,
+        &match place {
+            0 => format!("servent receiver of {sender}"),
+            place => format!("servent receiver {place} of {sender}"),
+        },
+    )
+}
+
+/// The same for a sender that is met by a link: one that takes it into the same folder
+/// comes again, and the next code makes another number.
+///
+/// # Errors
+/// The secret of the state folder cannot be read, or made.
+pub fn number_by_link(code: &TransferCode, into: &Path, state: &Path) -> io::Result<Guid> {
+    DirBuilder::new().recursive(true).private().create(state)?;
+    let into = into.canonicalize().or_else(|_| std::path::absolute(into))?;
+    number_about(state, &format!("servent receiver by {code} into {}", into.display()))
+}
+
+fn number_about(state: &Path, about: &str) -> io::Result<Guid> {
     let numbers = Hkdf::<Sha256>::new(None, &secret(&state.join("secret"))?);
     let mut number = [0; 16];
-    let about = match place {
-        0 => format!("servent receiver of {sender}"),
-        place => format!("servent receiver {place} of {sender}"),
-    };
     numbers.expand(about.as_bytes(), &mut number).map_err(io::Error::other)?;
     Ok(Guid(number))
 }

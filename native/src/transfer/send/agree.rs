@@ -87,30 +87,35 @@ impl Sending<'_> {
         &self,
         told: &mut impl FnMut(TransferProgress),
     ) -> Result<TransferMessage, SendFailure> {
-        let answer = async {
-            loop {
-                match self.next().await? {
-                    TransferMessage::Alive => {}
-                    other => return Ok(other),
+        use TransferMessage::{Alive, Blocked, Go, Has, Myself};
+        let (mut known, mut numbered, mut late) = (false, false, false);
+        loop {
+            let said = tokio::select! {
+                said = self.next() => said?,
+                () = tokio::time::sleep(ANSWERS_SOON), if !late => {
+                    late = self.talk.connection.progress().acknowledged > 0;
+                    if late {
+                        told(TransferProgress::Offered);
+                    }
+                    continue;
+                }
+            };
+            if !std::mem::replace(&mut known, true) {
+                told(TransferProgress::Known);
+            }
+            match said {
+                Alive => {}
+                Myself { number } if !std::mem::replace(&mut numbered, true) => {
+                    told(TransferProgress::Numbered(number));
+                }
+                answer => {
+                    if matches!(answer, Go | Has { .. } | Blocked { .. }) {
+                        told(TransferProgress::Accepted);
+                    }
+                    return Ok(answer);
                 }
             }
-        };
-        tokio::pin!(answer);
-        let answer = loop {
-            tokio::select! {
-                answer = &mut answer => break answer?,
-                () = tokio::time::sleep(ANSWERS_SOON) => {}
-            }
-            if self.talk.connection.progress().acknowledged > 0 {
-                told(TransferProgress::Offered);
-                break answer.await?;
-            }
-        };
-        use TransferMessage::{Blocked, Go, Has};
-        if matches!(answer, Go | Has { .. } | Blocked { .. }) {
-            told(TransferProgress::Accepted);
         }
-        Ok(answer)
     }
 
     /// The receiver cannot give an entry its name.

@@ -2,15 +2,15 @@
 //! meeting place, one after the other. Each gets all of it from here, because they cannot
 //! reach each other either.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures::FutureExt as _;
-use serde_json::json;
+use serde_json::{Value, json};
 use servent::Rate;
 use servent::transfer::{
-    Lacking, Offer, SendFailure, TransferCode, TransferProgress, TransferSender, total,
+    Offer, SendFailure, TransferCode, TransferProgress, TransferSender, total,
 };
 use servent::unicast::EndpointOptions;
 use servent_core::text::Shown;
@@ -19,8 +19,11 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::super::other_side::OtherSide;
+use super::super::questions::Counted;
+use super::super::silence::tell_silence;
 use super::super::tally::{files_beside, incomplete};
 use super::super::unicast::title;
+use super::fates::ReceiverFates;
 use super::stopped;
 use crate::cli::finding::link::MeetLink;
 use crate::cli::finding::via::{FoundPeer, ViaPlace, leave, split};
@@ -83,7 +86,7 @@ pub(crate) async fn give_at_place(
     visits.shutdown().await;
     let _ = timeout(GOODBYE, waiting).await; // It leaves its seat.
     if !all {
-        return Err(stopped(given.have(), receivers));
+        return Err(given.stopped(&reporter));
     }
     given.result(&reporter, &title)
 }
@@ -110,7 +113,7 @@ async fn wait(
     reporter: Reporter,
     end: impl Future + Clone,
 ) {
-    let room = VisitorRoom::new();
+    let room = VisitorRoom::default();
     let (mut number, mut pause) = (1, PlacePause::new());
     loop {
         let mut seat = tokio::select! {
@@ -142,8 +145,9 @@ async fn visitor(
     match place.find_caller(news, &reporter).await {
         Ok(found) => match endpoint.connect(found.peer) {
             Ok(connection) => {
+                seat.found(found.at);
                 let sender = TransferSender::over(connection).limited(given.rate.clone());
-                given.send(&sender, (found, &place), (seat, &reporter), end).await;
+                given.send(&sender, (found, &place), (&seat, &reporter), end).await;
             }
             Err(why) => tracing::info!(%why, "the socket of a receiver has ended"),
         },
@@ -161,25 +165,20 @@ struct GivenOffer {
     code: TransferCode,
     rate: Option<Rate>,
     receivers: u32,
-    have: AtomicU32,
+    fates: ReceiverFates,
     /// Bytes that have left this machine.
     sent: AtomicU64,
-    lacking: Mutex<Vec<Lacking>>,
 }
 
 impl GivenOffer {
     fn new(giving: PlaceGiving<'_>, code: TransferCode) -> Self {
         let PlaceGiving { offer, receivers, rate, .. } = giving;
-        let (have, sent, lacking) = Default::default();
-        Self { offer, code, rate: rate.map(Rate::new), receivers, have, sent, lacking }
+        let (fates, sent) = Default::default();
+        Self { offer, code, rate: rate.map(Rate::new), receivers, fates, sent }
     }
 
     fn have(&self) -> u32 {
-        self.have.load(Ordering::Relaxed)
-    }
-
-    fn lacking(&self) -> MutexGuard<'_, Vec<Lacking>> {
-        self.lacking.lock().unwrap_or_else(PoisonError::into_inner)
+        self.fates.have()
     }
 
     /// Sends all of it to a receiver that was found.
@@ -187,22 +186,31 @@ impl GivenOffer {
         &self,
         sender: &TransferSender,
         (found, place): (FoundPeer, &ViaPlace),
-        (mut seat, reporter): (VisitorSeat, &Reporter),
+        (seat, reporter): (&VisitorSeat, &Reporter),
         end: impl Future,
     ) {
         let FoundPeer { at, mut news, .. } = found;
         let (whereabouts, relay) = (sender.whereabouts(), place.relay());
         let receiver = || OtherSide::met("the receiver", (&whereabouts, at), Some(&relay));
+        let visitor = place.visitor().unwrap_or_default();
+        let (again, mut lacking) = (Arc::default(), Vec::new());
+        let tell = |fact: Value, sentence: &str| {
+            place.tell(receiver().placed("peer", fact), sentence, reporter);
+        };
         let told = |told| match told {
-            TransferProgress::Accepted => {
+            TransferProgress::Known => {
                 seat.is_known();
-                let fact = json!({ "event": "agreed", "have": self.have() });
-                place.tell(receiver().placed("peer", fact), "takes it", reporter);
+                self.fates.comes(visitor, receiver(), &again);
+                tell(json!({ "event": "joined", "have": self.have() }), "knows the code");
+            }
+            TransferProgress::Numbered(number) => self.fates.numbered(visitor, number),
+            TransferProgress::Accepted => {
+                tell(json!({ "event": "agreed", "have": self.have() }), "takes it");
             }
             TransferProgress::There(file) => {
                 self.sent.fetch_add(file.carried, Ordering::Relaxed);
             }
-            TransferProgress::Lacks(file) => self.lacking().push(file),
+            TransferProgress::Lacks(file) => lacking.push(file),
             TransferProgress::Offered
             | TransferProgress::Begun { .. }
             | TransferProgress::Bytes { .. } => {}
@@ -211,31 +219,52 @@ impl GivenOffer {
             place.tell_moves(&mut news, reporter).await;
             std::future::pending::<()>().await;
         };
+        let silence = (sender.silence(), &Counted::default());
         let outcome = tokio::select! {
-            outcome = sender.send(&self.offer, Some(&self.code), told) => outcome,
+            outcome = sender.send(&self.offer, Some(&self.code), told) => {
+                outcome.map_err(|why| (matches!(why, SendFailure::WrongCode), why.to_string()))
+            }
+            never = tell_silence(silence, receiver, &tell) => match never {},
             () = follow => return,
+            // It is told of that by its visit now.
+            () = again.notified() => return sender.give_up(),
+            () = seat.gives_way() => {
+                let why = "another has come, and it has not shown the code";
+                sender.stop(why).await;
+                Err((true, String::from(why)))
+            }
             _ = end => {
                 let all = self.have() >= self.receivers;
                 let why = if all { "all have it that it was for" } else { "stopped by the user" };
+                self.fates.left(visitor, receiver(), String::from(why));
                 return sender.stop(why).await;
             }
         };
-        let event = |event| receiver().placed("peer", json!({ "event": event }));
         match outcome {
             Ok(()) => {
-                let have = self.have.fetch_add(1, Ordering::Relaxed) + 1;
-                let mut fact = event("has");
-                fact["have"] = have.into();
-                let sentence = format!("has all of it, {have} of {}", self.receivers);
-                place.tell(fact, &sentence, reporter);
+                let new = self.fates.has(visitor, receiver(), lacking);
+                let have = self.have();
+                let once_more = if new { "" } else { "; it had it before" };
+                let sentence = format!("has all of it, {have} of {}{once_more}", self.receivers);
+                tell(json!({ "event": "has", "have": have, "again": !new }), &sentence);
             }
-            Err(why) => {
-                let turned_away = matches!(why, SendFailure::WrongCode);
-                let mut fact = event(if turned_away { "turned_away" } else { "left" });
-                fact["why"] = why.to_string().into();
-                place.tell(fact, &format!("has not got all of it: {why}"), reporter);
+            Err((turned_away, why)) => {
+                self.fates.left(visitor, receiver(), why.clone());
+                let event = if turned_away { "turned_away" } else { "left" };
+                let fact = json!({ "event": event, "why": why });
+                tell(fact, &format!("has not got all of it: {why}"));
             }
         }
+    }
+
+    /// The user has stopped it: what has become of each that has come.
+    fn stopped(&self, reporter: &Reporter) -> Failure {
+        let lines = self.fates.lines();
+        if !lines.is_empty() {
+            let fact = json!({ "event": "receivers", "each": self.fates.facts() });
+            reporter.tell(&fact, &format!("those that have come:{lines}"));
+        }
+        stopped(self.have(), self.receivers)
     }
 
     /// The final report.
@@ -244,19 +273,20 @@ impl GivenOffer {
         let (sent, receivers) = (self.sent.load(Ordering::Relaxed), self.receivers);
         let fact = json!({
             "event": "sent_all", "name": title, "files": files, "bytes": size,
-            "receivers": receivers, "sent": sent,
+            "receivers": receivers, "sent": sent, "each": self.fates.facts(),
         });
+        let lacking = self.fates.lacking();
+        let same = if lacking.is_empty() { ", the same everywhere" } else { "" };
         let sentence = format!(
-            "{} sent to {}: {}{}, the same everywhere; {} left this machine",
+            "{} sent to {}: {}{}{same}; {} left this machine{}",
             Shown(title),
             count(u64::from(receivers), "receiver"),
             files_beside(title, files as u64),
             bytes(size.unwrap_or(0)),
             bytes(sent),
+            self.fates.lines(),
         );
         reporter.result(&fact, &sentence);
-        let mut lacking = self.lacking().clone();
-        lacking.dedup();
         incomplete(&lacking, (files as u64, "the receivers")).map_or(Ok(()), Err)
     }
 }

@@ -2,6 +2,7 @@
 //! on what they have.
 
 mod at_place;
+mod fates;
 mod give;
 mod take;
 
@@ -18,7 +19,7 @@ use crate::config::Settings;
 use crate::exit::{Exit, Failure, error_text};
 
 /// Where parcels are while they are given, and while they are incomplete.
-fn parcels(settings: &Settings) -> PathBuf {
+pub(crate) fn parcels(settings: &Settings) -> PathBuf {
     settings.state.join("parcels")
 }
 

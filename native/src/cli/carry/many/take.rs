@@ -249,7 +249,9 @@ impl Taking<'_> {
                 self.reporter.fact(&lacking_fact(&file, Some(peer)));
                 blocked.push(file);
             }
-            TransferProgress::Offered
+            TransferProgress::Known
+            | TransferProgress::Numbered(_)
+            | TransferProgress::Offered
             | TransferProgress::Accepted
             | TransferProgress::Begun { .. }
             | TransferProgress::Bytes { .. } => {}

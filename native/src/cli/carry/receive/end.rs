@@ -1,12 +1,13 @@
 //! What follows when a transfer has ended, or one more is offered where only one is
 //! wanted; and how the user stops `receive`.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
 use servent::transfer::{InboxPlace, OfferedTransfer, ReceiveError};
-use servent::unicast::Endpoint;
+use servent::unicast::{Connection, Endpoint};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 
@@ -52,6 +53,19 @@ impl AwaitedSender {
 }
 
 impl Receiver {
+    /// Waits for the offer of a sender, and says by which number it knows us again.
+    pub(super) async fn hello(
+        self,
+        connection: Connection,
+    ) -> (SocketAddr, Result<OfferedTransfer, ReceiveError>) {
+        let peer = connection.peer();
+        let hello = OfferedTransfer::hello(connection, &self.door).await;
+        if let (Ok(transfer), Some(number)) = (&hello, self.number) {
+            transfer.say_number(number).await;
+        }
+        (peer, hello)
+    }
+
     /// A transfer has ended; `None`: its sender has come again, or may.
     pub(super) fn ended(
         &self,

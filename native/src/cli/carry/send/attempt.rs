@@ -120,7 +120,8 @@ impl RunningSend<'_> {
     ) -> ReachedReceiver {
         let (other, silence) = (|| self.receiver(sender.whereabouts().now()), sender.silence());
         let Some(via) = self.via.as_ref().filter(|_| self.seeks()) else {
-            match tell_silence((silence, &Counted::default()), other, self.reporter).await {}
+            let tell = |fact, sentence: &str| self.reporter.tell(&fact, sentence);
+            match tell_silence((silence, &Counted::default()), other, tell).await {}
         };
         // The port that the user named is in use.
         let bind = async || bind_any(None, self.options_via()).await;
