@@ -37,6 +37,9 @@ pub enum Input {
     /// same from [`crate::engine::Engine::handle_timeout`], because the
     /// deadline is the present as long as something is due.
     Flush,
+    /// End the connection now, whatever is still to be sent: the peer is told at once that
+    /// the rest does not come (UC-8).
+    Abandon { peer: SocketAddr },
 }
 
 /// Something for the host to do, in order.

@@ -503,6 +503,7 @@ impl Engine for Endpoint {
             Input::Forget { peer, side } => {
                 self.with(now, peer, fx, |peer, cx| peer.forget(side, cx));
             }
+            Input::Abandon { peer } => self.with(now, peer, fx, UnicastPeer::abandon),
         }
     }
 

@@ -133,6 +133,7 @@ fn input() -> impl Strategy<Value = Input> {
         2 => (peer(), number(), number())
             .prop_map(|(peer, messages, bytes)| Input::Taken { peer, messages, bytes }),
         1 => peer().prop_map(|peer| Input::Close { peer }),
+        1 => peer().prop_map(|peer| Input::Abandon { peer }),
         1 => (peer(), peer()).prop_map(|(peer, to)| Input::Route { peer, to }),
         1 => (peer(), any::<bool>()).prop_map(|(peer, sender)| {
             Input::Forget { peer, side: if sender { Side::Sender } else { Side::Receiver } }
@@ -192,6 +193,7 @@ fn in_bytes(input: Input, damage: Option<usize>) -> node::Input {
             NodeCommand::Messages(MessageCommand::Taken { from, messages, bytes })
         }
         Input::Close { peer: to } => NodeCommand::Messages(MessageCommand::Close { to }),
+        Input::Abandon { peer: to } => NodeCommand::Messages(MessageCommand::Abandon { to }),
         Input::Forget { peer, side } => {
             NodeCommand::Messages(MessageCommand::Forget { peer, side })
         }

@@ -13,6 +13,11 @@ fn close(world: &mut World, from: usize, to: usize) {
     world.flush(from);
 }
 
+fn abandon(world: &mut World, from: usize, to: usize) {
+    world.input(from, Input::Abandon { peer: addr(to) });
+    world.flush(from);
+}
+
 fn closed(side: Side, ending: ConnEnding) -> impl Fn(&Event) -> bool {
     move |e| matches!(e, Event::Closed { side: s, why, .. } if *s == side && *why == ending)
 }
@@ -140,6 +145,40 @@ fn uc_8_what_a_closed_sender_could_not_deliver_is_named() {
         assert_eq!(world.count(1, closed(Side::Receiver, ConnEnding::Abandoned)), 1);
         world.run_secs(10);
         assert!(world.peer_view(0, 1).is_none() && world.peer_view(1, 0).is_none());
+    }
+}
+
+#[test]
+fn uc_8_what_is_abandoned_ends_at_once_on_both_sides() {
+    for profile in PROFILES {
+        let mut world = World::pair(profile);
+        world.send_all(0, 1, 1..=3);
+        world.run_secs(2);
+        // Nothing more of it arrives; the end is no data.
+        world.hook(
+            |from, packet| {
+                if from == 0 && has_data(packet) { Fate::Drop } else { Fate::Pass }
+            },
+        );
+        world.send_all(0, 1, 4..=8);
+        let conn = world.receiver(1, 0).unwrap().conn;
+        abandon(&mut world, 0, 1);
+        assert!(world.sender(0, 1).is_none(), "{profile:?}");
+        world.run_secs(1);
+        assert!(world.receiver(1, 0).is_none(), "{profile:?}");
+        assert_eq!(world.count(1, closed(Side::Receiver, ConnEnding::Abandoned)), 1);
+        let named = |e: &Event| matches!(e, Event::Undelivered { from: 4, to: 8, .. });
+        assert_eq!(world.count(0, named), 1, "{profile:?}");
+        // What is sent from now on is another connection.
+        world.hook(|_, _| Fate::Pass);
+        world.send(0, 1, 9);
+        world.run_secs(2);
+        assert_ne!(world.receiver(1, 0).unwrap().conn, conn);
+        assert_eq!(world.numbers(1, 0), [1, 2, 3, 9], "{profile:?}");
+        // With nothing left to send it is an end like any other.
+        abandon(&mut world, 0, 1);
+        world.run_secs(1);
+        assert_eq!(world.count(1, closed(Side::Receiver, ConnEnding::Finished)), 1);
     }
 }
 

@@ -44,6 +44,8 @@ pub enum ReceiveError {
 impl From<Silence> for ReceiveError {
     fn from(silence: Silence) -> Self {
         match silence {
+            // It is told so when what it has sent before is too slow for its reason.
+            Silence::Gone(why @ Lost::Abandoned) => Self::Stopped(why.to_string()),
             Silence::Gone(why) => Self::Gone(why),
             Silence::Foreign => Self::Foreign,
             Silence::WrongCode => Self::WrongCode,

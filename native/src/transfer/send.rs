@@ -7,7 +7,6 @@ use std::fs::File;
 use std::io::{self, Seek as _};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 use blake3::Hasher;
 use servent_core::unicast::UnicastPayload;
@@ -25,8 +24,6 @@ use super::{Carried, TransferProgress};
 use crate::net::Rate;
 use crate::unicast::{Connection, Lost, PeerSilence, PeerWhereabouts, SendProgress};
 
-/// How long a user who stops it waits until the receiver has heard that.
-const STOP_WAIT: Duration = Duration::from_millis(400);
 /// Why a file that changed does not arrive.
 const CHANGED: &str = "it has changed since it was offered";
 
@@ -184,13 +181,7 @@ impl TransferSender {
 
     /// Tells the receiver that nothing more will be sent.
     pub async fn stop(&self, why: &str) {
-        let stopped = TransferMessage::Stopped { why: why.to_owned() };
-        let said = async {
-            if self.talk.put(&stopped).await.is_ok() {
-                let _ = self.talk.connection.close().await; // It is over either way.
-            }
-        };
-        let _ = tokio::time::timeout(STOP_WAIT, said).await;
+        self.talk.stop(why.to_owned()).await;
     }
 }
 

@@ -20,6 +20,8 @@ pub const SILENT: Duration = Duration::from_secs(7);
 pub(super) const TELL_EVERY: Duration = Duration::from_millis(500);
 /// How long to wait for the other end's close.
 pub(super) const GOODBYE_WAIT: Duration = Duration::from_secs(2);
+/// How long a user who stops it waits until the other side has heard why.
+const STOP_WAIT: Duration = Duration::from_millis(300);
 /// Bytes of a knock.
 const KNOCK: usize = 128;
 /// How often a knock looks for its answer.
@@ -127,6 +129,19 @@ impl Talk {
         }
         self.put(&TransferMessage::Offer(part)).await?;
         self.put(&TransferMessage::Offered { entries: number(entries.len()) }).await
+    }
+
+    /// Says why it ends here, and ends it. What was said before goes first; where that takes
+    /// longer, as on a slow line, the other side hears at once that the rest does not come.
+    pub(super) async fn stop(&self, why: String) {
+        let said = async {
+            if self.put(&TransferMessage::Stopped { why }).await.is_ok() {
+                let _ = self.connection.close().await; // It is over either way.
+            }
+        };
+        if tokio::time::timeout(STOP_WAIT, said).await.is_err() {
+            self.connection.abandon();
+        }
     }
 
     /// Ends the talk when all is said: closes our half and waits for the other.

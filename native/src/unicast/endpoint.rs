@@ -305,6 +305,11 @@ impl Connection {
         self.set_closing(Closing::GivenUp);
     }
 
+    /// Ends our half at once, and tells the peer that what it has not received does not come.
+    pub fn abandon(&self) {
+        self.set_closing(Closing::Abandoned);
+    }
+
     fn set_closing(&self, wanted: Closing) {
         let mut state = self.pipe.lock();
         if state.closing != Closing::Done {

@@ -215,6 +215,25 @@ fn ctrl_c_ends_either_side_within_a_second_whatever_became_of_the_other() {
     assert!(took < limit, "it took {took:?} where no receiver answers");
 }
 
+/// What is on its way to a slow receiver takes seconds, and its sender does not wait for that.
+#[test]
+fn a_receiver_hears_within_a_second_that_a_slow_sender_was_stopped() {
+    let place = Place::new();
+    fs::write(place.path("film"), noise(3_000_000)).unwrap();
+    let (mut receiver, at) = receiving(&place, &["--once"]);
+    let sender = spawned(place.servent(&["send", "--open", &at, "film", "--limit-rate", "200k"]));
+    receiver.event("receiving");
+    pause(Duration::from_millis(500));
+    let clock = servent::Clock::new();
+    let begun = clock.now();
+    assert!(stops(sender) < Duration::from_millis(1_500));
+    let failed = receiver.event("failed");
+    let took = clock.now().since(begun).as_millis();
+    assert!(took < 2_000, "{took} ms");
+    let what = failed["what"].as_str().unwrap();
+    assert!(what.contains("the sender stopped"), "{failed}");
+}
+
 #[test]
 fn a_dead_address_of_a_name_does_not_keep_the_other_from_working() {
     let place = Place::new();

@@ -195,6 +195,7 @@ impl Service for Datagrams {
             }
             MessageCommand::Close { to: peer } => unicast::Input::Close { peer },
             MessageCommand::Forget { peer, side } => unicast::Input::Forget { peer, side },
+            MessageCommand::Abandon { to: peer } => unicast::Input::Abandon { peer },
         };
         self.endpoint.handle(cx.now, input, &mut self.said);
         self.answer(cx.fx);

@@ -150,6 +150,9 @@ pub enum MessageCommand {
     /// Drop one half of a connection without a trace: for a peer that does not
     /// answer, for tests and faults.
     Forget { peer: SocketAddr, side: Side },
+    /// Close our half of the connection at once: the peer is told that what it has not
+    /// received does not come (UC-8).
+    Abandon { to: SocketAddr },
 }
 
 /// What a user can command about meetings.

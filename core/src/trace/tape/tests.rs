@@ -207,7 +207,8 @@ fn next_message_command(command: &MessageCommand) -> Option<MessageCommand> {
         C::Send { .. } => C::Taken { from: at, messages: 2, bytes: u64::MAX },
         C::Taken { .. } => C::Close { to: at },
         C::Close { .. } => C::Forget { peer: at, side: Side::Receiver },
-        C::Forget { .. } => return None,
+        C::Forget { .. } => C::Abandon { to: at },
+        C::Abandon { .. } => return None,
     })
 }
 

@@ -444,6 +444,13 @@ impl UnicastPeer {
         }
     }
 
+    /// The application ends the connection and does not wait for what is still to be sent.
+    pub(super) fn abandon(&mut self, cx: &mut UnicastCx<'_>) {
+        self.close(cx);
+        let unsent = self.sender.as_ref().is_some_and(|it| it.has_unacked() || it.is_blocked());
+        self.depart(unsent, cx);
+    }
+
     /// Drops an entry without a trace.
     pub(super) fn forget(&mut self, side: Side, cx: &mut UnicastCx<'_>) {
         match side {

@@ -421,6 +421,9 @@ impl RunningSend<'_> {
             }
             if self.via.is_some() {
                 leave(endpoint, GOODBYE).await; // The other side is told by the place.
+            } else if matches!(trouble, SendTrouble::Final(_)) {
+                // What it is told last leaves with the socket; it may be gone.
+                let _ = endpoint.shutdown_within(GOODBYE).await;
             }
             return Err(trouble);
         }

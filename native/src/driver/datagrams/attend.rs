@@ -75,7 +75,8 @@ impl Messaging {
     fn pump(&mut self, now: Instant, pipe: &Arc<Pipe>, node: &mut Loop) {
         let to = pipe.peer;
         let mut state = pipe.lock();
-        if state.blocked || state.outbox.is_empty() {
+        let ends = matches!(state.closing, Closing::Abandoned | Closing::GivenUp | Closing::Done);
+        if state.blocked || state.outbox.is_empty() || ends {
             return;
         }
         let mut outbox = mem::replace(&mut state.outbox, mem::take(&mut self.spare));
@@ -126,6 +127,12 @@ impl Messaging {
                 let close = NodeCommand::Messages(MessageCommand::Close { to: peer });
                 self.feed(now, Input::Command(close), node);
                 self.closing.push(Arc::clone(pipe));
+            }
+            Closing::Abandoned => {
+                drop(state);
+                let abandon = NodeCommand::Messages(MessageCommand::Abandon { to: peer });
+                self.feed(now, Input::Command(abandon), node);
+                self.closed(pipe);
             }
             Closing::GivenUp => {
                 drop(state);

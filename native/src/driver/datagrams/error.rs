@@ -19,7 +19,7 @@ pub enum Lost {
     #[error("it no longer listens at that port")]
     Vanished,
     /// The peer ended its half although it could not deliver everything.
-    #[error("the peer gave up before everything had arrived")]
+    #[error("it ended the connection before everything had arrived")]
     Abandoned,
     /// The peer started a new connection, as after a restart.
     #[error("the peer began another connection")]

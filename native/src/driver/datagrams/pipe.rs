@@ -93,6 +93,8 @@ pub(crate) enum Closing {
     Told,
     /// Given up: the deadline has passed.
     GivenUp,
+    /// The application does not wait for what is still to be sent.
+    Abandoned,
     /// Done.
     Done,
 }

@@ -173,9 +173,7 @@ impl Giver {
             silence = talk.stay() => Err(ManyError::silence(&talk, silence)),
             () = self.is_stopped() => {
                 let why = String::from("the sender was stopped");
-                if talk.put(&TransferMessage::Stopped { why: why.clone() }).await.is_ok() {
-                    let _ = talk.connection.close().await; // It may be gone already.
-                }
+                talk.stop(why.clone()).await;
                 Err(ManyError::Refused(why))
             }
         }

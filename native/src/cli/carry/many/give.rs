@@ -24,7 +24,7 @@ use crate::signal::Signals;
 /// How long receivers may take to hear that all of them have it.
 const GOODBYE: Duration = Duration::from_secs(5);
 /// How long the user waits for that after Ctrl-C.
-const STOP_WAIT: Duration = Duration::from_millis(400);
+const STOP_WAIT: Duration = Duration::from_millis(600);
 
 /// What is given, and to how many.
 pub(crate) struct Giving<'a> {
