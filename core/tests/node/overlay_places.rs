@@ -1,6 +1,6 @@
 //! Where servents are met that cannot be connected to: what hits and neighbours say of it.
 
-use servent_core::id::{FileIndex, Guid};
+use servent_core::id::{ConnId, FileIndex, Guid};
 use servent_core::node::{ConnInput, Input, NodeAnswer, NodeCommand, OverlayCommand};
 use servent_core::wire::gnutella::ggep::GgepBlock;
 use servent_core::wire::gnutella::{
@@ -61,24 +61,52 @@ fn pa_16_a_place_that_a_stranger_names_is_asked_only_where_connections_may_go() 
     assert_eq!(told, ["81.1.1.1:6349"]);
 }
 
+fn comes(host: &mut Host, from: &str, place: &str) -> ConnId {
+    let conn = host.accept(from);
+    let head = format!("GNUTELLA CONNECT/0.6\r\nX-Ultrapeer: True\r\n{place}\r\n");
+    assert!(host.say(conn, &head).starts_with("GNUTELLA/0.6 200 "));
+    host.bytes(conn, b"GNUTELLA/0.6 200 OK\r\n\r\n");
+    conn
+}
+
+/// The places of neighbours that the host was told of.
+fn told(host: &Host) -> Vec<String> {
+    let place = |answer: &NodeAnswer| match answer {
+        NodeAnswer::Place { at } => Some(at.to_string()),
+        _ => None,
+    };
+    host.answers.iter().filter_map(place).collect()
+}
+
+/// A place that does not answer keeps no other out.
+#[test]
+fn pa_16_the_place_of_another_neighbour_is_told_when_that_of_one_does_not_answer() {
+    let mut host = host(overlay(true));
+    let other = |host: &mut Host| {
+        let command = OverlayCommand::OtherPlace;
+        host.input(Input::Command(NodeCommand::Overlay(command)));
+    };
+    other(&mut host);
+    let place = |port: u16| format!("X-Meeting-Place: {port}\r\n");
+    let first = comes(&mut host, "80.1.1.3:50000", &place(6_349));
+    other(&mut host);
+    assert_eq!(told(&host), ["80.1.1.3:6349"], "there is no other");
+    comes(&mut host, "80.1.1.4:50000", &place(7_000));
+    comes(&mut host, "80.1.1.5:50000", &place(8_000));
+    (0..4).for_each(|_| other(&mut host));
+    let all = ["80.1.1.3:6349", "80.1.1.4:7000", "80.1.1.5:8000", "80.1.1.3:6349", "80.1.1.4:7000"];
+    assert_eq!(told(&host), all, "each is tried before one is tried again");
+    // One that is told nothing of has left.
+    host.input(Input::Connection(first, ConnInput::Closed));
+    assert_eq!(told(&host), all);
+    other(&mut host);
+    assert_eq!(told(&host)[5..], ["80.1.1.5:8000"]);
+}
+
 /// Others cannot connect to us, and a neighbour runs a meeting place: the host hears of it once,
 /// and of another one when that neighbour has left.
 #[test]
 fn pa_16_one_that_cannot_be_reached_is_told_of_the_meeting_place_of_a_neighbour() {
-    let comes = |host: &mut Host, from: &str, place: &str| {
-        let conn = host.accept(from);
-        let head = format!("GNUTELLA CONNECT/0.6\r\nX-Ultrapeer: True\r\n{place}\r\n");
-        assert!(host.say(conn, &head).starts_with("GNUTELLA/0.6 200 "));
-        host.bytes(conn, b"GNUTELLA/0.6 200 OK\r\n\r\n");
-        conn
-    };
-    let told = |host: &Host| -> Vec<String> {
-        let place = |answer: &NodeAnswer| match answer {
-            NodeAnswer::Place { at } => Some(at.to_string()),
-            _ => None,
-        };
-        host.answers.iter().filter_map(place).collect()
-    };
     let mut host = host(overlay(true));
     comes(&mut host, "80.1.1.1:50000", "");
     assert!(told(&host).is_empty());

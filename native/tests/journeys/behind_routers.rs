@@ -123,3 +123,39 @@ fn is_found(network: &Network, middle: &[&str], shared: &[&str]) {
         assert_eq!(running.ended().code(), Some(0));
     }
 }
+
+/// The place of the first neighbour says nothing, and its connection stays: that of another is
+/// used, as soon as that has shown.
+#[test]
+fn pa_16_a_place_of_a_neighbour_that_does_not_answer_keeps_no_other_out() {
+    let Some(network) = Network::new(NETWORK, &[], &[]) else { return };
+    let other = "20.0.0.1:6446";
+    let neighbour = |name: &str, listen: &str, place: &str| {
+        let place = format!("--place={place}");
+        let mut running = shares(&network, MIDDLE, (name, b"words"), &["--listen", listen, &place]);
+        running.event("hashed");
+        running
+    };
+    let dead = neighbour("dead", NEIGHBOUR, "20.0.0.1:6349");
+    let mut alive = neighbour("alive", other, "20.0.0.1:6449");
+    let meet = ["--peer", NEIGHBOUR, "--peer", other, "--meet", "neighbour"];
+    let mut sharing = shares(&network, SHARES, ("song", b"words"), &meet);
+    let first = sharing.event("meeting")["place"].as_str().unwrap().to_owned();
+    sharing.event("at_place");
+    let (stopped, second) = match first.as_str() {
+        "20.0.0.1:6349" => (&dead, "20.0.0.1:6449"),
+        _ => (&alive, "20.0.0.1:6349"),
+    };
+    stopped.signal("STOP");
+    let clock = servent::Clock::new();
+    let begun = clock.now();
+    assert_eq!(sharing.event("meeting")["place"], second);
+    sharing.event("at_place");
+    let took = clock.now().since(begun).as_secs();
+    assert!(took < 120, "{took} s");
+    stopped.signal("CONT");
+    sharing.signal("INT");
+    assert_eq!(sharing.ended().code(), Some(0));
+    alive.signal("INT");
+    assert_eq!(alive.ended().code(), Some(0));
+}

@@ -130,6 +130,9 @@ pub enum OverlayCommand {
     /// The host runs a meeting place at this UDP port: neighbours are told, and may be met
     /// there ([`NodeAnswer::Place`]).
     RunsPlace { port: u16 },
+    /// The place that was told last does not answer: another neighbour's is told, if there
+    /// is one ([`NodeAnswer::Place`]).
+    OtherPlace,
 }
 
 /// What a user can command about messages over datagrams.

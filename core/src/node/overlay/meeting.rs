@@ -1,6 +1,7 @@
 //! Where clients meet us that no push helps: a place that the user named, or one that a
 //! neighbour runs beside what it shares (PA-16).
 
+use alloc::collections::BTreeSet;
 use core::net::SocketAddr;
 
 use super::OverlayService;
@@ -19,6 +20,8 @@ pub(super) struct OverlayMeeting {
     pub(super) port: Option<u16>,
     /// The place of a neighbour that the host was told of.
     told: Option<SocketAddr>,
+    /// Those of neighbours that did not answer it, since one was tried again.
+    silent: BTreeSet<SocketAddr>,
 }
 
 impl OverlayService {
@@ -45,9 +48,32 @@ impl OverlayService {
         if self.meeting.told.is_some_and(|told| places().any(|place| place == told)) {
             return;
         }
-        if let Some(at) = places().next() {
-            self.meeting.told = Some(at);
-            cx.fx.output(Output::Answer(NodeAnswer::Place { at }));
+        let at = places().find(|at| !self.meeting.silent.contains(at)).or(places().next());
+        if let Some(at) = at {
+            self.tell_of(at, cx);
         }
+    }
+
+    /// The place that was told does not answer the host: tells it that of another neighbour.
+    /// When none has answered all are tried again.
+    pub(super) fn other_place(&mut self, cx: &mut NodeCx<'_>) {
+        let Some(told) = self.meeting.told.filter(|_| self.is_walled(cx)) else { return };
+        let places: BTreeSet<SocketAddr> =
+            self.wires.values().filter_map(|wire| wire.place).collect();
+        let silent = &mut self.meeting.silent;
+        silent.insert(told);
+        silent.retain(|at| places.contains(at));
+        if silent.len() == places.len() {
+            silent.clear();
+        }
+        let others = || places.iter().copied().filter(|at| *at != told);
+        if let Some(at) = others().find(|at| !silent.contains(at)).or(others().next()) {
+            self.tell_of(at, cx);
+        }
+    }
+
+    fn tell_of(&mut self, at: SocketAddr, cx: &mut NodeCx<'_>) {
+        self.meeting.told = Some(at);
+        cx.fx.output(Output::Answer(NodeAnswer::Place { at }));
     }
 }

@@ -365,6 +365,7 @@ impl Service for OverlayService {
                 self.meeting.hits = Some(HitMeeting { at, code });
             }
             OverlayCommand::RunsPlace { port } => self.meeting.port = Some(port),
+            OverlayCommand::OtherPlace => self.other_place(cx),
             OverlayCommand::AskPush { servent, index, via, proxies } => {
                 self.ask_push(cx, (servent, index), (via, proxies));
             }

@@ -195,7 +195,8 @@ fn next_overlay_command(command: &OverlayCommand) -> Option<OverlayCommand> {
         }
         C::AskPush { .. } => C::Meets { at, code: "some words".into() },
         C::Meets { .. } => C::RunsPlace { port: 6349 },
-        C::RunsPlace { .. } => return None,
+        C::RunsPlace { .. } => C::OtherPlace,
+        C::OtherPlace => return None,
     })
 }
 

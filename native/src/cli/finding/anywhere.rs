@@ -1,10 +1,13 @@
 //! What is shared, for others that cannot reach this machine: they find it through a
 //! meeting place, by a link that has a code in it.
 
+mod neighbours;
+
 use std::io::{self, Write as _};
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures::FutureExt as _;
@@ -17,11 +20,11 @@ use servent_core::meet::door_address;
 use servent_core::node::{NodeAnswer, NodeCommand, OverlayCommand};
 use tokio::net::TcpStream;
 use tokio::sync::broadcast::Receiver;
-use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
+use self::neighbours::NeighbourPlaces;
 use super::link::MeetLink;
 use super::via::{FoundPeer, ViaPlace, addresses, check_code, check_place, leave, split};
 use super::visitors::{ComingVisitor, GOODBYE, PlacePause, VisitorRoom, VisitorSeat, next_visitor};
@@ -39,6 +42,8 @@ const NEIGHBOUR: &str = "neighbour";
 const CODE: &str = "meeting-code";
 /// How long a visitor may take to say something, and to show that it knows the code.
 const HELLO: Duration = Duration::from_secs(10);
+/// A place of a neighbour does not work when we had no seat there so many times in a row.
+const DEAD: u32 = 2;
 /// How long a task may take to see that it is to end.
 const LEAVE: Duration = Duration::from_millis(500);
 
@@ -113,13 +118,15 @@ impl MetServent {
         voice: Voice,
     ) -> Option<Self> {
         let (state, handle) = (settings.state.clone(), handle.clone());
+        let (room, visitors) = Default::default();
+        let waiting = WaitingServent { state, handle, voice, room, visitors };
         let (end, ended) = oneshot::channel();
         let ended = ended.shared();
         let task = match settings.meet.clone()? {
-            name if name == NEIGHBOUR => {
-                tokio::spawn(meet_at_neighbours(state, (handle, answers), voice, ended))
-            }
-            name => tokio::spawn(meet((name, state), handle, voice, ended)),
+            name if name == NEIGHBOUR => tokio::spawn(waiting.meet_at_neighbours(answers, ended)),
+            name => tokio::spawn(async move {
+                waiting.meet(&name, None, ended).await;
+            }),
         };
         Some(Self { end, task })
     }
@@ -133,74 +140,87 @@ impl MetServent {
     }
 }
 
-/// Lets others find us at the meeting place of a neighbour, as soon as the overlay has found
-/// out that they cannot connect to us (PA-16).
-async fn meet_at_neighbours(
+/// One that waits at a place for visitors. How many may come, and be strangers, is counted
+/// over all places.
+struct WaitingServent {
     state: PathBuf,
-    (handle, mut answers): (Handle, Receiver<NodeAnswer>),
-    voice: Voice,
-    end: impl Future + Clone,
-) {
-    let mut place = tokio::select! {
-        place = next_place(&mut answers) => place,
-        _ = end.clone() => return,
-    };
-    while let Some(at) = place {
-        let name = at.to_string();
-        if let Err(failure) = say_link(voice, (&name, &state)) {
-            tracing::warn!(%failure, "the link of a neighbour's meeting place");
-        }
-        tokio::select! {
-            next = next_place(&mut answers) => place = next,
-            () = meet((name, state.clone()), handle.clone(), voice, end.clone()) => return,
-        }
-    }
-}
-
-/// The next meeting place that a neighbour runs; `None` when the servent has ended.
-async fn next_place(answers: &mut Receiver<NodeAnswer>) -> Option<SocketAddr> {
-    loop {
-        match answers.recv().await {
-            Ok(NodeAnswer::Place { at }) => return Some(at),
-            Ok(_) | Err(RecvError::Lagged(_)) => {}
-            Err(RecvError::Closed) => return None,
-        }
-    }
-}
-
-/// Lets others find us until the end.
-async fn meet(
-    (name, state): (String, PathBuf),
     handle: Handle,
     voice: Voice,
-    end: impl Future + Clone,
-) {
-    let reporter = Reporter::new(voice, false);
-    let room = VisitorRoom::default();
-    let (mut door, mut pause, mut known, mut number) = (None, PlacePause::new(), false, 1);
-    let note = |waits, why| handle.note_meeting(ServentMeeting { place: name.clone(), waits, why });
-    note(false, None);
-    loop {
-        known = known || tell_overlay((&name, &state), &handle).await.is_ok();
-        if room.is_full() {
-            note(false, Some(String::from("it has as many visitors as it takes")));
-        }
-        let mut seat = tokio::select! {
-            seat = room.take() => seat,
-            _ = end.clone() => return,
-        };
-        let waits = || note(true, None);
-        let place = (name.as_str(), state.as_path(), number);
-        match next(place, &mut door, (&reporter, &waits), end.clone()).await {
-            Ok(None) => return,
-            Ok(Some((visit, secret))) => {
-                (pause, number) = (PlacePause::new(), number + 1);
-                seat.begin();
-                tokio::spawn(visitor(visit, (secret, seat), handle.clone(), reporter));
+    room: VisitorRoom,
+    visitors: AtomicU64,
+}
+
+impl WaitingServent {
+    /// Lets others find us at the meeting place of a neighbour, as soon as the overlay has found
+    /// out that they cannot connect to us (PA-16); at that of another when it does not answer.
+    async fn meet_at_neighbours(self, mut answers: Receiver<NodeAnswer>, end: impl Future + Clone) {
+        let places = NeighbourPlaces::default();
+        let meets = async {
+            loop {
+                let at = tokio::select! {
+                    at = places.change() => at,
+                    _ = end.clone() => return,
+                };
+                let name = at.to_string();
+                if let Err(failure) = say_link(self.voice, (&name, &self.state)) {
+                    tracing::warn!(%failure, "the link of a neighbour's meeting place");
+                }
+                if !self.meet(&name, Some(&places), end.clone()).await {
+                    return;
+                }
             }
-            Err(failure) => {
-                note(false, Some(failure.what.clone()));
-                pause.after(&failure, &reporter, end.clone()).await;
+        };
+        tokio::select! {
+            () = meets => {}
+            () = places.hear(&mut answers) => {}
+        }
+    }
+
+    /// Lets others find us until the end; or until the place has not answered and there is
+    /// another: true.
+    async fn meet(
+        &self,
+        name: &str,
+        places: Option<&NeighbourPlaces>,
+        end: impl Future + Clone,
+    ) -> bool {
+        let reporter = Reporter::new(self.voice, false);
+        let Self { state, handle, room, visitors, .. } = self;
+        let (mut door, mut pause, mut known, mut missed) = (None, PlacePause::new(), false, 0);
+        let note =
+            |waits, why| handle.note_meeting(ServentMeeting { place: name.to_owned(), waits, why });
+        note(false, None);
+        loop {
+            known = known || tell_overlay((name, state), handle).await.is_ok();
+            if room.is_full() {
+                note(false, Some(String::from("it has as many visitors as it takes")));
+            }
+            let mut seat = tokio::select! {
+                seat = room.take() => seat,
+                _ = end.clone() => return false,
+            };
+            let waits = || note(true, None);
+            let number = visitors.load(Ordering::Relaxed) + 1;
+            let place = (name, state.as_path(), number);
+            match next(place, &mut door, (&reporter, &waits), end.clone()).await {
+                Ok(None) => return false,
+                Ok(Some((visit, secret))) => {
+                    (pause, missed) = (PlacePause::new(), 0);
+                    visitors.store(number, Ordering::Relaxed);
+                    seat.begin();
+                    tokio::spawn(visitor(visit, (secret, seat), handle.clone(), reporter));
+                }
+                Err(failure) => {
+                    note(false, Some(failure.what.clone()));
+                    missed += 1;
+                    if let Some(places) = places.filter(|_| missed >= DEAD) {
+                        places.seek(handle).await;
+                    }
+                    pause.after(&failure, &reporter, end.clone()).await;
+                    if missed >= DEAD && places.is_some_and(|it| it.may_change(Instant::now())) {
+                        return true;
+                    }
+                }
             }
         }
     }
