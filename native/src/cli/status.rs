@@ -16,7 +16,7 @@ use super::start::runtime;
 use super::{Common, get, print};
 use crate::cli::serve::certificate;
 use crate::exit::Failure;
-use crate::progress::{bytes, count, length};
+use crate::progress::{bytes, count, decimal, length};
 use crate::signal::Signals;
 
 /// Show slots, queue, downloads and counters of the running servent.
@@ -120,6 +120,23 @@ fn meeting(out: &mut String, meeting: &Value) {
     };
 }
 
+/// The meeting place that it is.
+fn place(out: &mut String, place: &Value) {
+    let Some(at) = place["address"].as_str() else { return };
+    let relay = match place["relay"].as_u64() {
+        Some(rate) => format!("passes on {} a second", decimal(rate)),
+        None => "passes on nothing".to_owned(),
+    };
+    let n = |what: &str| place[what].as_u64().unwrap_or(0);
+    let (relayed, waiting) = (n("relayed"), n("waiting"));
+    let _ = writeln!(
+        out,
+        "meeting place on UDP {at}   {relay}   {} relayed   {waiting} waiting   {} introduced",
+        count(relayed, "pair"),
+        n("introduced")
+    );
+}
+
 /// The status as a table for people.
 fn table(now: Instant, status: &Value) -> String {
     let mut out = String::new();
@@ -147,6 +164,7 @@ fn table(now: Instant, status: &Value) -> String {
         );
         site(&mut out, servent);
         meeting(&mut out, &servent["meeting"]);
+        place(&mut out, &servent["place"]);
         let ends = servent["certificate_ends"].as_u64().map(Instant::from_micros);
         if let Some(text) = ends.and_then(|ends| certificate::ending(now, ends)) {
             let _ = writeln!(out, "{text}");
@@ -291,6 +309,8 @@ mod tests {
         let status = serde_json::json!({ "servents": [{
             "name": "servent", "listen": ["127.0.0.1:6346"],
             "meeting": { "place": "place.example", "waits": true, "why": null },
+            "place": { "address": "[::]:6349", "relay": 2_000_000, "relayed": 1, "waiting": 2,
+                       "introduced": 5 },
             "overlay": { "hosts": 9, "firewalled": true, "tables": [{ "young": 3, "old": 4, "bytes": 2048 }],
                 "links": [{ "peer": "10.0.0.9:6346", "agent": "X/1", "received": 5, "sent": 6,
                             "dropped": 1 }],
@@ -310,6 +330,9 @@ mod tests {
         let text = table(Instant::from_secs(40), &status);
         assert!(text.contains("slots 1/1   in line 1 of at most 5000"), "{text}");
         assert!(text.contains("\nmet at place.example\n"), "{text}");
+        let place = "\nmeeting place on UDP [::]:6349   passes on 2 MB a second   1 pair relayed   \
+                     2 waiting   5 introduced\n";
+        assert!(text.contains(place), "{text}");
         assert!(text.contains("1.0 KiB of 2.0 KiB  a\n"), "{text}");
         let gone = "c  client gone, its slot is kept for it for 1 min 30 s\n";
         assert!(text.contains(gone), "{text}");

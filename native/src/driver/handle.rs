@@ -24,9 +24,10 @@ use servent_core::wire::pdtp::{Hash, Text};
 use tokio::net::TcpStream;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 
+use super::SettingChange;
 use super::datagrams::SharedEndpoint;
+use super::met::MeetingNotes;
 use super::tally::DriverTally;
-use super::{ServentMeeting, SettingChange};
 use crate::access::AccessWatch;
 use crate::clock::Clock;
 use crate::counters::Counters;
@@ -141,8 +142,8 @@ pub(crate) struct Outside {
     pub(crate) unsaved: Unsaved,
     /// How many parts of a divided site it leads.
     pub(crate) standing: Mutex<Option<SiteStanding>>,
-    /// Where others meet it.
-    pub(crate) meeting: Mutex<Option<ServentMeeting>>,
+    /// Where others meet it, and the place that it is.
+    pub(crate) met: MeetingNotes,
     pub(crate) pages: Option<Arc<Pages>>,
 }
 

@@ -29,7 +29,7 @@ pub use self::datagrams::{Datagrams, searching};
 pub use self::handle::{Handle, Neighbourhood, QueueByLanes, Want};
 pub(crate) use self::handle::{HandleRequest, Outside, ServentEnd, Unsaved};
 pub use self::locate::{address_of, has_port, host_and_port};
-pub use self::met::ServentMeeting;
+pub use self::met::{ServentMeeting, ServentPlace};
 pub use self::options::ServentOptions;
 pub use self::password::{Password, PasswordError};
 pub use self::start::{Driver, added_shares, export, import, known_hosts};

@@ -14,6 +14,7 @@ use tokio::sync::{Semaphore, broadcast, mpsc, watch};
 
 use super::datagrams::{Datagrams, Messaging, SharedEndpoint};
 use super::folders::{self, OpenedFolders};
+use super::met::MeetingNotes;
 use super::people::Rates;
 use super::turn::{Disk, HostedNode, Loop, Mailboxes, Sockets};
 use super::{Handle, Outside, ServentOptions, Unsaved};
@@ -98,7 +99,7 @@ impl Driver {
             names: Arc::default(),
             unsaved: Unsaved::new(clock),
             standing: Mutex::new(standing),
-            meeting: Mutex::default(),
+            met: MeetingNotes::default(),
             pages,
         });
         let (node, outside_too) = (Node::new(config, seed), Arc::clone(&outside));

@@ -132,6 +132,7 @@ async fn one_status(live: &Live, count: u32) -> Result<Value, servent::error::Ru
         "store_away": handle.is_store_unavailable(),
         "parts": handle.standing(),
         "meeting": handle.meeting(),
+        "place": handle.place().await,
         "certificate_ends": handle.identity().map(Identity::ends),
     }))
 }

@@ -4,7 +4,7 @@
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Command, Stdio};
 
-use crate::program::{Place, Running, assert_same, complains, noise};
+use crate::program::{Place, Running, assert_same, complains, noise, until};
 
 const CODE: &str = "ocean-pepper-violin-garden-moon";
 
@@ -366,4 +366,89 @@ fn visitors_with_half_a_code_do_not_keep_out_one_that_has_all_of_it() {
     assert!(took < 15, "{took} s");
     assert_eq!(sender.event("sent_all")["each"].as_array().unwrap().len(), 1);
     assert_eq!(sender.end().code(), Some(0));
+}
+
+#[test]
+fn a_link_that_is_for_a_download_is_named_as_that() {
+    let at = Place::new();
+    let complain = |from: &str, wanted: &str| {
+        let said = at.run(&["receive", "--from", from, "-o", "in/", "--yes"]);
+        complains(&said, 2, wanted);
+    };
+    let link = format!("meet://{CODE}@place.example/Music/song.ogg");
+    complain(&link, "the link leads to /Music/song.ogg at a servent");
+    complain(&link, &format!("next: download it: servent get {link}"));
+    let url = "http://10.0.0.7:6346/get/0/song.ogg";
+    complain(url, &format!("next: download it: servent get {url}"));
+    complain("ftp://10.0.0.7", "`ftp://10.0.0.7` is the address of no sender");
+    assert!(!at.path("in/song.ogg").exists());
+}
+
+/// A person reads it, and the program does what it could be told to do.
+#[test]
+fn those_that_wait_on_are_not_told_to_try_again_when_their_place_ends() {
+    let at = Place::new();
+    at.share("song.ogg", 1_000);
+    let mut place = at.sharing(&["--place=127.0.0.1:0"]);
+    let via = place.event("place")["address"].as_str().unwrap().to_owned();
+    let listen = ["--listen", "127.0.0.1:0"];
+    let share = ["share", "shared", "--meet", &via, "--lab", "off", "--state", "other"];
+    let waits = [
+        ("receive", [&["receive", "--via", &via, "-o", "in/"][..], &listen].concat()),
+        ("send", vec!["send", "--to", "2", "--via", &via, "shared/song.ogg"]),
+        ("share", [&share[..], &listen].concat()),
+    ];
+    let mut running = Vec::new();
+    for (n, (name, words)) in waits.into_iter().enumerate() {
+        let mut command = at.servent(&words);
+        let code = CODE.replace("ocean", ["ocean", "river", "island"][n]);
+        command.env("SERVENT_CODE", code).stdin(Stdio::null());
+        let log = at.path(&format!("{name}.log"));
+        command.stderr(std::fs::File::create(&log).unwrap()).stdout(Stdio::null());
+        running.push((command.spawn().unwrap(), log, name));
+    }
+    let told = |log: &std::path::Path| std::fs::read_to_string(log).unwrap();
+    until("each of them has its seat", || {
+        let told = at.run(&["status", "--state", "state", "--json"]).stdout;
+        let told: serde_json::Value = serde_json::from_slice(&told).unwrap_or_default();
+        told["servents"][0]["place"]["waiting"] == 3
+    });
+    place.signal("TERM");
+    for (child, log, name) in &mut running {
+        until("it says that the place ends", || told(log).contains("is being shut down"));
+        let told = told(log);
+        assert!(!told.contains("try again"), "{name}: {told}");
+        assert!(told.contains("is being shut down; waiting for it"), "{name}: {told}");
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+}
+
+#[test]
+fn a_servent_that_is_a_place_says_so_and_a_taken_port_before_it_says_that_it_listens() {
+    let at = Place::new();
+    at.share("song.ogg", 1_000);
+    let mut sharing = at.sharing(&["--place=127.0.0.1:0", "--relay", "2M"]);
+    let listens = sharing.event("place")["address"].clone();
+    let status = |words: &[&str]| {
+        let told = at.run(&[&["status", "--state", "state"], words].concat());
+        String::from_utf8(told.stdout).unwrap()
+    };
+    let told: serde_json::Value = serde_json::from_str(&status(&["--json"])).unwrap();
+    let place = &told["servents"][0]["place"];
+    assert_eq!((&place["address"], &place["relay"]), (&listens, &2_000_000.into()), "{told}");
+    assert_eq!((&place["relayed"], &place["waiting"]), (&0.into(), &0.into()), "{told}");
+    let listens = listens.as_str().unwrap();
+    let wanted = format!("\nmeeting place on UDP {listens}   passes on 2 MB a second   0 pairs");
+    assert!(status(&[]).contains(&wanted), "{}", status(&[]));
+    let place = format!("--place={listens}");
+    for command in ["share", "room"] {
+        let words = [command, "shared", "--state", "other", &place, "--json"];
+        let listen =
+            if command == "share" { &["--listen", "127.0.0.1:0", "--lab", "off"][..] } else { &[] };
+        let said = at.servent(&[&words[..], listen].concat()).output().unwrap();
+        complains(&said, 6, &format!("a port of the meeting place at UDP {listens} is in use"));
+        let out = String::from_utf8_lossy(&said.stdout);
+        assert!(!out.contains("listening"), "{command}: {out}");
+    }
 }

@@ -8,6 +8,7 @@ pub(super) mod questions;
 pub(super) mod receive;
 pub(super) mod receive_door;
 pub(super) mod receive_failed;
+pub(super) mod receive_from;
 pub(super) mod receive_place;
 pub(super) mod seats;
 pub(super) mod send;

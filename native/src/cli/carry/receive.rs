@@ -29,6 +29,7 @@ use super::other_side::{OtherSide, RelayPlace};
 use super::questions::{Counted, One, Questions};
 use super::receive_door::{ReceiveDoor, ReceiveMeeting, door, door_of_meeting, wrong_link};
 use super::receive_failed::{TakeEnd, exit_of, failed};
+use super::receive_from::{check_sender, link_for_get};
 use super::receive_place::{place, receive_number};
 use super::seats::{Greetings, SenderSeat};
 use super::silence::tell_silence;
@@ -202,13 +203,17 @@ pub(crate) fn run(common: &Common, arguments: &ReceiveArgs) -> Result<(), Failur
 impl ReceiveArgs {
     /// The link that is named instead of the host of a sender.
     fn link(&self) -> Result<Option<MeetLink>, Failure> {
-        let Some(rest) = self.from.as_deref().and_then(MeetLink::behind_scheme) else {
-            return Ok(None);
+        let Some(from) = &self.from else { return Ok(None) };
+        let Some(rest) = MeetLink::behind_scheme(from) else {
+            return check_sender(from).map(|()| None);
         };
         if self.code.is_some() {
             return Err(Failure::usage("the link has the code in it").next("leave --code out"));
         }
-        MeetLink::read(rest).map(|(link, _)| Some(link))
+        match MeetLink::read(rest)? {
+            (link, "/") => Ok(Some(link)),
+            (_, path) => Err(link_for_get(from, path)),
+        }
     }
 
     /// By which number the sender knows us, where a link leads to one.

@@ -59,13 +59,16 @@ impl RunningPlace {
     ) -> Result<Self, Failure> {
         let doors = options.bind(trace).await?;
         options.say_listening(&doors, reporter);
-        let MeetDoors { place, second, door } = doors;
+        Ok(Self::run_at(doors))
+    }
+
+    fn run_at(MeetDoors { place, second, door }: MeetDoors) -> Self {
         let mut visitors = JoinSet::new();
         visitors.spawn(place.greet_from(&second));
         if let Some(door) = door {
             visitors.spawn(place.open_door(door, DoorLimits::default()));
         }
-        Ok(Self { place, second, visitors })
+        Self { place, second, visitors }
     }
 
     /// Says once a minute what it does, until it ends by itself.
@@ -99,14 +102,18 @@ pub(crate) struct PlaceBeside {
     task: JoinHandle<()>,
 }
 
-impl PlaceBeside {
-    /// Opens it, if the settings name one.
-    /// Neighbours in the overlay hear of it from then on.
-    pub(crate) async fn open(
-        settings: &Settings,
-        handle: &Handle,
-        voice: Voice,
-    ) -> Result<Option<Self>, Failure> {
+/// The ports of one, before anything is said.
+pub(crate) struct PlacePorts {
+    options: PlaceOptions,
+    doors: MeetDoors,
+}
+
+impl PlacePorts {
+    /// Takes its ports, if the settings name a place.
+    ///
+    /// # Errors
+    /// Another program has one of them.
+    pub(crate) async fn take(settings: &Settings) -> Result<Option<Self>, Failure> {
         let Some(listen) = settings.meeting_place else { return Ok(None) };
         let usual = meet::Config::default();
         let options = PlaceOptions {
@@ -117,9 +124,7 @@ impl PlaceBeside {
             per_ip: usual.meetings_per_ip,
         };
         options.check()?;
-        let reporter = Reporter::new(voice, false);
-        let place = RunningPlace::open(&options, None, &reporter).await;
-        let place = place.map_err(|failure| match failure.exit {
+        let doors = options.bind(None).await.map_err(|failure| match failure.exit {
             Exit::PortInUse => {
                 let what = format!("a port of the meeting place at UDP {listen} is in use");
                 Failure::new(Exit::PortInUse, what)
@@ -127,7 +132,24 @@ impl PlaceBeside {
             }
             _ => failure,
         })?;
-        let runs = OverlayCommand::RunsPlace { port: place.place.local_addr().port() };
+        Ok(Some(Self { options, doors }))
+    }
+}
+
+impl PlaceBeside {
+    /// Opens it. Neighbours in the overlay, and all who ask for the status, hear of it from
+    /// then on.
+    pub(crate) async fn open(
+        PlacePorts { options, doors }: PlacePorts,
+        handle: &Handle,
+        voice: Voice,
+    ) -> Result<Self, Failure> {
+        let reporter = Reporter::new(voice, false);
+        options.say_listening(&doors, &reporter);
+        let place = RunningPlace::run_at(doors);
+        let at = place.place.local_addr();
+        handle.note_place(at, options.relay, place.place.servent());
+        let runs = OverlayCommand::RunsPlace { port: at.port() };
         handle.command(NodeCommand::Overlay(runs)).await?;
         let (end, ended) = oneshot::channel();
         let task = tokio::spawn(async move {
@@ -139,7 +161,7 @@ impl PlaceBeside {
                 tracing::warn!(%why, "the meeting place has ended");
             }
         });
-        Ok(Some(Self { end, task }))
+        Ok(Self { end, task })
     }
 
     /// Tells its visitors that it ends.

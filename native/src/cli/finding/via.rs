@@ -24,6 +24,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 pub(crate) use self::listen::CallerNews;
 use self::waiting::WaitingSide;
+pub(crate) use self::waiting::waiting_for_it;
 use super::dial::check_host;
 use super::map_port::VisitPort;
 use super::no_path::no_path;

@@ -12,7 +12,7 @@ use servent_core::address::owner;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::via::{ViaPlace, bind_any, leave};
+use super::via::{ViaPlace, bind_any, leave, waiting_for_it};
 use crate::exit::Failure;
 use crate::progress::Reporter;
 
@@ -251,7 +251,7 @@ impl PlacePause {
     /// Says why no visitor can come, and waits for a pause, or the end.
     pub(crate) async fn after(&mut self, failure: &Failure, reporter: &Reporter, end: impl Future) {
         let fact = json!({ "event": "unmet", "why": failure.what });
-        reporter.tell(&fact, &failure.to_string());
+        reporter.tell(&fact, &waiting_for_it(failure));
         let _ = timeout(self.0, end).await;
         self.0 = (self.0 * 2).min(Self::LONGEST);
     }

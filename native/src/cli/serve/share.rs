@@ -24,7 +24,7 @@ use crate::cli::control::{ControlFile, ControlServer, LabAccess, token};
 use crate::cli::finding::anywhere::{self, MetServent};
 use crate::cli::finding::lan::Lan;
 use crate::cli::finding::map_port::PortLease;
-use crate::cli::finding::place::PlaceBeside;
+use crate::cli::finding::place::{PlaceBeside, PlacePorts};
 use crate::cli::search;
 use crate::cli::serve::{access_log, certificate, reach, received, site, wide};
 use crate::cli::start::{self, TraceFlag, address, make, runtime};
@@ -267,12 +267,12 @@ pub(crate) async fn share(
         ..options(config, damaged_state, listener.is_some())
     };
     let options = known_as(options, identity.as_ref(), private);
-    let port = listener.as_ref().map(|(port, _)| port);
+    let (port, door) = listener.as_ref().map(|(port, door)| (port, door.clone())).unzip();
     service.stand_by();
     let Some(handle) = site::start(options, port, &mut signals, voice).await? else {
         return Ok(());
     };
-    let door = listener.as_ref().map(|(_, door)| door.clone());
+    let ports = PlacePorts::take(settings).await?;
     let mut part = part(&handle, door.as_ref(), (room.is_some(), private));
     let recorded = room.map(|record| record.begin(settings, &mut part)).transpose()?;
     if let Some(record) = room {
@@ -284,7 +284,7 @@ pub(crate) async fn share(
         Some(url) => room::announce(voice, url)?,
         None => announce((voice, settings), &handle.addrs(), identity.as_ref())?,
     }
-    let (answers, place) = join(&handle, peers, (settings, voice)).await?;
+    let (answers, place) = join(&handle, peers, (ports, voice)).await?;
     let lan = settings.lan.then(|| Lan::start(&handle, &handle.addrs())).transpose()?;
 
     let hub = hub(settings, &handle, (door, part))?;
@@ -322,10 +322,13 @@ pub(crate) async fn share(
 async fn join(
     handle: &Handle,
     peers: Vec<SocketAddr>,
-    (settings, voice): (&Settings, Voice),
+    (ports, voice): (Option<PlacePorts>, Voice),
 ) -> Result<(Receiver<NodeAnswer>, Option<PlaceBeside>), Failure> {
     let answers = handle.answers();
-    let place = PlaceBeside::open(settings, handle, voice).await?;
+    let place = match ports {
+        Some(ports) => Some(PlaceBeside::open(ports, handle, voice).await?),
+        None => None,
+    };
     for at in peers {
         handle.command(NodeCommand::Overlay(OverlayCommand::Join { at })).await?;
     }

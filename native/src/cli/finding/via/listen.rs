@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use serde_json::json;
 use servent::unicast::{Endpoint, MeetNews};
-use servent_core::meet::{MeetFailure, MeetRefusal, MeetSide};
+use servent_core::meet::{MeetFailure, MeetSide};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, sleep_until};
 
+use super::waiting::waiting_for_it;
 use super::{AGAIN_AFTER, MeetStep, PathFound, ViaPlace};
 use crate::exit::Failure;
 use crate::progress::Reporter;
@@ -83,7 +84,7 @@ impl ViaPlace {
     fn say_unmet(&self, why: MeetFailure, said: &mut SaidOfPlace, reporter: &Reporter) {
         said.waits = false;
         if said.unmet.replace(why) != Some(why) {
-            let failure = self.failed(MeetSide::Listener, why);
+            let failure = self.failed_waiting(why);
             let name = &self.name;
             let (what, sentence) = match why {
                 MeetFailure::Silent => {
@@ -92,10 +93,7 @@ impl ViaPlace {
                     );
                     (what.clone(), format!("{what}; waiting for it"))
                 }
-                MeetFailure::Refused { refusal: MeetRefusal::Closing } => {
-                    (failure.what.clone(), format!("{}; waiting for it", failure.what))
-                }
-                _ => (failure.what.clone(), failure.to_string()),
+                _ => (failure.what.clone(), waiting_for_it(&failure)),
             };
             reporter.tell(&json!({ "event": "unmet", "why": what }), &sentence);
         }

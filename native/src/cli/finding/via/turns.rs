@@ -93,7 +93,7 @@ impl ViaPlace {
                 Some(MeetStep::Introduced) => return Ok(news),
                 // It is introduced first.
                 Some(MeetStep::Met { .. }) => {}
-                Some(MeetStep::Failed(why)) => return Err(self.failed(MeetSide::Listener, why)),
+                Some(MeetStep::Failed(why)) => return Err(self.failed_waiting(why)),
             }
         }
     }
@@ -110,7 +110,7 @@ impl ViaPlace {
                 Some(MeetStep::Met { peer, at, relayed }) => {
                     return Ok(FoundPeer { peer, at, relayed, news });
                 }
-                Some(MeetStep::Failed(why)) => return Err(self.failed(MeetSide::Listener, why)),
+                Some(MeetStep::Failed(why)) => return Err(self.failed_waiting(why)),
                 Some(MeetStep::Waits | MeetStep::Introduced) => {}
             }
         }

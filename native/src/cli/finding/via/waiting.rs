@@ -79,6 +79,17 @@ impl ViaPlace {
         Failure::new(Exit::Network, what).next(self.waiting.help(waited))
     }
 
+    /// Why none comes to a listener that goes on waiting: what it would do, it does.
+    pub(super) fn failed_waiting(&self, why: MeetFailure) -> Failure {
+        let failure = self.failed(MeetSide::Listener, why);
+        match why {
+            MeetFailure::Refused { refusal: MeetRefusal::Taken }
+            | MeetFailure::Silent
+            | MeetFailure::Unreachable { .. } => failure,
+            MeetFailure::Refused { .. } => Failure { next: None, ..failure },
+        }
+    }
+
     /// Why the other side was not met, for one of the two.
     pub(super) fn failed(&self, side: MeetSide, why: MeetFailure) -> Failure {
         if why != (MeetFailure::Refused { refusal: MeetRefusal::Taken }) {
@@ -105,5 +116,13 @@ impl ViaPlace {
             ),
         };
         Failure::new(Exit::Network, what).next(next)
+    }
+}
+
+/// The same where the place itself is waited for.
+pub(crate) fn waiting_for_it(failure: &Failure) -> String {
+    match failure.next {
+        None => format!("{}; waiting for it", failure.what),
+        Some(_) => failure.to_string(),
     }
 }
