@@ -36,7 +36,8 @@
 //! system has names of text. The flags of an entry are 1: it may be run, 2: the time
 //! of its last change is known. What cannot be read, or changes while it is read, is
 //! told as lacking, and the rest goes on. After a meeting, which is a
-//! key exchange (`secret`), every message is encrypted and authenticated.
+//! key exchange (`secret`), every message is encrypted and authenticated. A receiver that
+//! has come to its sender by a link says who it is before it answers the offer.
 //!
 //! Where one sends to several (`many`), it is the receiver that connects: it
 //! joins, both meet, it says who it is, the sender offers everything with

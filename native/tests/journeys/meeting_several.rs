@@ -94,11 +94,14 @@ fn pa_16_several_receivers_get_what_is_sent_through_a_place_that_relays() {
 #[test]
 fn pa_16_one_of_several_receivers_that_is_killed_goes_on_where_it_was() {
     let Some(network) = network(["port", "port", "port"]) else { return };
-    let waiting = WaitingSender::new(&network, &[], &["--limit-rate", "400k"]);
+    let mut waiting = WaitingSender::new(&network, &[], &["--limit-rate", "400k"]);
     let mut killed = waiting.receive(2, 0);
     killed.event("receiving");
     pause(Duration::from_secs(3));
     killed.kill();
+    let (told, took) = millis(|| waiting.sender.event_of(&["silent", "left"]));
+    assert_eq!(told["visitor"], 1, "{told}");
+    assert!(took < 10_000, "it says that the receiver is dead after {took} ms");
     let others = [waiting.receive(2, 0), waiting.receive(3, 1), waiting.receive(3, 2)];
     for receiver in others {
         assert_eq!(receiver.end().code(), Some(0));
