@@ -18,6 +18,8 @@ use crate::progress::count;
 pub(crate) const PORT: u16 = 6348;
 /// The allowed sizes of a datagram.
 const MTU: std::ops::RangeInclusive<u32> = 200..=65_000;
+/// At a lower rate, in bytes a second, one of the largest datagrams takes over 10 ms.
+const SLOW: u64 = 100 * 65_000;
 
 /// How the messages travel.
 #[derive(Debug, Args)]
@@ -103,11 +105,13 @@ impl Travel {
 }
 
 /// Within one machine no link cuts a datagram: fewer and larger ones cost less.
-/// A user who loses some to see them repaired wants to see many.
+/// A user who loses some to see them repaired wants to see many, and at a low rate one of
+/// that size would take so long that it is taken for lost, and sent again.
 pub(crate) fn enlarged(options: EndpointOptions, to: SocketAddr) -> EndpointOptions {
     let EndpointOptions { mut config, loss, .. } = options;
     let within = to.ip().to_canonical().is_loopback();
-    if config.mtu == LARGEST && loss != LossRate::NONE {
+    let slow = (1..SLOW).contains(&config.max_pacing_rate);
+    if config.mtu == LARGEST && (loss != LossRate::NONE || slow) {
         (config.mtu, config.mtu_floor) = (Config::default().mtu, 0);
     } else if within && config.mtu == LARGEST {
         (config.mtu, config.mtu_floor) = (*MTU.end(), 0);
@@ -164,5 +168,25 @@ pub(crate) fn title(entries: &[OfferEntry], nameless: &str) -> String {
             if inside { first.text() } else { count(total(entries).0 as u64, "file") }
         }
         _ => count(total(entries).0 as u64, "file"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_datagram_takes_long_at_the_rate_that_is_allowed() {
+        let here = "127.0.0.1:1".parse().unwrap();
+        let mtu = |rate| {
+            let config = Config { mtu: LARGEST, ..Config::default() };
+            let options = EndpointOptions { config, ..EndpointOptions::default() };
+            u64::from(enlarged(paced(options, rate), here).config.mtu)
+        };
+        assert_eq!(mtu(None), 65_000);
+        for rate in [20_000, 200_000, 2_000_000, 20_000_000, 200_000_000] {
+            let takes = mtu(Some(rate)) * 1_000_000 / rate;
+            assert!(takes <= 10_000.max(1_500 * 1_000_000 / rate), "{takes} µs at {rate}");
+        }
     }
 }
