@@ -187,6 +187,8 @@ export const unicast = {
   'form.profile': 'Profile',
   'form.jitter': 'Jitter, ms',
   'form.mtu': 'Largest, bytes (0: any)',
+  'form.line.rate': 'Rate of the line, kB/s (0: any)',
+  'form.line.queue': 'Its buffer, bytes',
   'form.loss': 'Lost, %',
   'form.duplicate': 'Doubled, %',
   'form.reorder': 'Out of order, %',

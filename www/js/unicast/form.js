@@ -5,8 +5,8 @@ import { t } from '#lab/strings.js';
 
 /** @import * as T from './types' */
 
-/** Fields of the link: key, unit, least value. */
-const LINK = /** @type {const} */ ([['latency', 1e3, 0], ['jitter', 1e3, 0], ['mtu', 1, 0]]);
+/** Fields of the link: key, unit, least value, and what its label is called elsewhere. */
+const LINK = /** @type {const} */ ([['latency', 1e3, 0], ['jitter', 1e3, 0], ['mtu', 1, 0], ['rate', 1e3, 0, 'line.rate'], ['queue', 1, 0, 'line.queue']]);
 /** Shares of what is sent, in per cent. */
 const SHARES = /** @type {const} */ (['loss', 'duplicate', 'reorder']);
 /** A ratio out of so many. */
@@ -20,7 +20,7 @@ export function form(draft) {
   const sends = draft.script.flatMap((step) => step.send ?? []);
   return [
     el('fieldset', {}, el('legend', { text: t('form.way') }),
-      el('div', { class: 'form-grid' }, el('label', { class: 'field' }, t('form.profile'), profile), ...LINK.filter(([key]) => typeof draft.link[key] === 'number').map(([key, unit, least]) => number(key, draft.link, unit, least)), ...SHARES.map((key) => share(key, draft.link)))),
+      el('div', { class: 'form-grid' }, el('label', { class: 'field' }, t('form.profile'), profile), ...LINK.filter(([key]) => typeof draft.link[key] === 'number').map(([key, unit, least, label]) => number(key, draft.link, unit, least, label)), ...SHARES.map((key) => share(key, draft.link)))),
     ...sends.map((send, i) => el('fieldset', {}, el('legend', { text: t('form.sends', { from: draft.nodes[send.from]?.name ?? '', nth: i + 1, of: sends.length }) }),
       el('div', { class: 'form-grid' }, ...SEND.filter(([key]) => typeof send[key] === 'number').map(([key, unit, least]) => number(key, send, unit, least, `send.${key}`))))),
   ];

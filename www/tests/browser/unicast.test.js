@@ -121,6 +121,21 @@ for (const name of BROWSERS) {
       await page.close();
     });
 
+    test('the rate of a line and its buffer are in the form of a scenario of one\'s own', async () => {
+      const { page } = await open(started, '#1/unicast?p=fill-the-queue&t=0');
+      await drawn(page);
+      await page.click('[data-tool="scenario"]');
+      await page.waitForSelector('dialog[open] input[name="rate"]');
+      const shown = await page.$$eval('dialog input[name="rate"], dialog input[name="queue"]', (all) => all.map((n) => Number(/** @type {HTMLInputElement} */ (n).value)));
+      assert.deepEqual(shown, [250, 30_000]);
+      await page.$eval('dialog input[name="rate"]', (n) => { const input = /** @type {HTMLInputElement} */ (n); input.value = '500'; input.dispatchEvent(new Event('input')); });
+      await page.click('dialog button[type="submit"]');
+      await page.waitForFunction(() => !document.querySelector('dialog'));
+      const { rate, queue } = await page.evaluate(() => /** @type {any} */ (document.querySelector('servent-lab')).session.run.scenario.link);
+      assert.deepEqual([rate, queue], [500_000, 30_000]);
+      await page.close();
+    });
+
     test('seeking leads to the state that running leads to', async () => {
       const { page } = await open(started, '#1/unicast?p=five-percent&m=single&t=0');
       await drawn(page);

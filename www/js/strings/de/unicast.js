@@ -188,6 +188,8 @@ export const unicast = {
   'form.profile': 'Verfahren',
   'form.jitter': 'Schwankung, ms',
   'form.mtu': 'Größtes, Bytes (0: egal)',
+  'form.line.rate': 'Rate der Leitung, kB/s (0: egal)',
+  'form.line.queue': 'Ihr Puffer, Bytes',
   'form.loss': 'Verloren, %',
   'form.duplicate': 'Doppelt, %',
   'form.reorder': 'Vertauscht, %',

@@ -188,6 +188,8 @@ export const unicast = {
   'form.profile': 'Procedimiento',
   'form.jitter': 'Variación, ms',
   'form.mtu': 'El mayor, bytes (0: da igual)',
+  'form.line.rate': 'Tasa de la línea, kB/s (0: da igual)',
+  'form.line.queue': 'Su búfer, bytes',
   'form.loss': 'Perdidos, %',
   'form.duplicate': 'Dobles, %',
   'form.reorder': 'Desordenados, %',

@@ -188,6 +188,8 @@ export const unicast = {
   'form.profile': 'Procédé',
   'form.jitter': 'Variation, ms',
   'form.mtu': 'Le plus grand, octets (0 : peu importe)',
+  'form.line.rate': 'Débit de la ligne, kB/s (0 : peu importe)',
+  'form.line.queue': 'Son tampon, octets',
   'form.loss': 'Perdus, %',
   'form.duplicate': 'Doublés, %',
   'form.reorder': 'Désordonnés, %',
