@@ -87,6 +87,17 @@ for (const name of BROWSERS) {
       assert.deepEqual(wrong, []);
     });
 
+    test('a menu on a projector opens at its button', async () => {
+      const { page } = await open(started, `#1/queue?${STORIES.queue}`);
+      await page.evaluate(() => { document.documentElement.dataset.projector = ''; });
+      await frame(page);
+      await page.click('[data-tool="language"]');
+      await page.waitForSelector('.menu');
+      const [button, menu] = await page.$$eval('[data-tool="language"], .menu', (both) => both.map((n) => n.getBoundingClientRect()).map(({ right, bottom, top }) => ({ right, bottom, top })));
+      assert.ok(Math.abs(menu.right - button.right) <= 1 && Math.abs(menu.top - button.bottom - 4) <= 1, JSON.stringify({ button, menu }));
+      await page.close();
+    });
+
     test('a lesson on a projector can be read and played', async () => {
       for (const [width, height] of [[1280, 800], [1024, 768]]) {
         const { page } = await open(started, '#1/queue?les=cut-the-wire/1', { width, height });
