@@ -1,19 +1,22 @@
 /** Real browsers for the tests: those of the system, headless, each with a fresh profile. */
 import { serve } from './serve.js';
 import { show, tab, use } from './tab.js';
+import { head } from './webkit/before.js';
 
-/** The browsers to test in: `BROWSERS=chromium,firefox`. */
-export const BROWSERS = /** @type {('chromium'|'firefox')[]} */ ((process.env.BROWSERS ?? 'chromium,firefox').split(','));
+/** @import { Name } from './tab.js' */
+/** The browsers to test in: `BROWSERS=chromium,firefox`, or `webkit`. */
+export const BROWSERS = /** @type {Name[]} */ ((process.env.BROWSERS ?? 'chromium,firefox').split(','));
 
 /**
  * A browser, and a server for the page: the one of all tests in this process,
  * of which the browser has most files already; or, where it is said how it is
  * to be, one of which it has nothing yet.
- * @param {'chromium'|'firefox'} name
+ * @param {Name} name
  * @param {Parameters<typeof serve>[0]} [how]
  */
 export async function start(name, how) {
-  const server = await (how ? serve(how) : shared ??= serve({ extra: forgetful, lasting: true }));
+  const first = name === 'webkit' ? { head } : {};
+  const server = await (how ? serve({ ...first, ...how }) : shared[name] ??= serve({ ...first, extra: forgetful, lasting: true }));
   const { running, release } = await use(name);
   const close = async () => {
     await release();
@@ -21,8 +24,8 @@ export async function start(name, how) {
   };
   return { browser: running.browser, running, server, close };
 }
-/** @type {ReturnType<typeof serve>|undefined} */
-let shared;
+/** @type {Partial<Record<Name, ReturnType<typeof serve>>>} */
+const shared = {};
 
 /** A worker that keeps nothing: the next test would find it, and what it fetched ahead is not asked for again. @param {any} req @param {any} res */
 export function forgetful({ url }, res) {

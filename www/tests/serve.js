@@ -1,6 +1,6 @@
 /** A small static server over loopback, for the tests and for looking at the page. */
 import { createReadStream } from 'node:fs';
-import { stat } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -10,10 +10,10 @@ export const WWW = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const TYPES = { '.html': 'text/html', '.css': 'text/css', '.js': 'text/javascript', '.wasm': 'application/wasm', '.json': 'application/json' };
 
 /**
- * @param {{root?: string, extra?: (req: any, res: any) => boolean, lasting?: boolean}} [how] `lasting`: as long as the process
+ * @param {{root?: string, extra?: (req: any, res: any) => boolean, lasting?: boolean, head?: () => string}} [how] `lasting`: as long as the process; `head`: what each document begins with
  * @returns {Promise<{url: string, requests: string[], close: () => void}>}
  */
-export function serve({ root = WWW, extra, lasting = false } = {}) {
+export function serve({ root = WWW, extra, lasting = false, head } = {}) {
   const requests = /** @type {string[]} */ ([]);
   const server = createServer(async (req, res) => {
     if (extra?.(req, res)) return;
@@ -24,6 +24,11 @@ export function serve({ root = WWW, extra, lasting = false } = {}) {
     const found = file.startsWith(root) ? await stat(file).catch(() => null) : null;
     if (!found?.isFile()) {
       res.writeHead(404).end();
+      return;
+    }
+    if (head && path.extname(file) === '.html') {
+      const text = await readFile(file, 'utf8');
+      res.writeHead(200, { 'content-type': TYPES['.html'], 'cache-control': 'no-store' }).end(text.replace('<head>', () => `<head>${head()}`));
       return;
     }
     // Each browser is new: what it has of this server, it has since this test began.

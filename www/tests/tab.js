@@ -8,9 +8,11 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import puppeteer from 'puppeteer-core';
+import { launch as webkit } from './webkit/browser.js';
 
 /** @typedef {import('puppeteer-core').Browser} Browser */
 /** @typedef {import('puppeteer-core').Page} Page */
+/** @typedef {'chromium'|'firefox'|'webkit'} Name */
 /** @typedef {{browser: Browser, idle: Page[], nothing: string, end: () => Promise<void>}} Running */
 
 /** Where a system keeps its browsers; `CHROMIUM` and `FIREFOX` override. */
@@ -55,9 +57,17 @@ function killed(pid) {
   }
 }
 
-/** @param {'chromium'|'firefox'} name @returns {Promise<Running>} */
+/** @param {Name} name @returns {Promise<Running>} */
 async function launch(name) {
   const empty = await nothing();
+  if (name === 'webkit') {
+    const { browser, end } = await webkit(empty.url);
+    const ended = async () => {
+      await end();
+      empty.close();
+    };
+    return { browser: /** @type {any} */ (browser), idle: [], nothing: empty.url, end: ended };
+  }
   const profile = mkdtempSync(path.join(tmpdir(), 'servent-page-'));
   const browser = await puppeteer.launch({
     browser: name === 'firefox' ? 'firefox' : 'chrome',
@@ -99,7 +109,7 @@ export async function end() {
 
 /**
  * The browser of that name, started by the first who asks.
- * @param {'chromium'|'firefox'} name
+ * @param {Name} name
  */
 export async function use(name) {
   const entry = browsers.get(name) ?? { running: launch(name), users: 0 };
