@@ -3,7 +3,8 @@
 //! share it, because to start one for each costs more than the tests do. Files
 //! that are about no difference of browsers run once: they are dealt, one after
 //! the other, to the browser that has done its own. What measures time runs
-//! afterwards, one browser at a time.
+//! afterwards, one browser at a time. WebKit is slower to drive, and goes through
+//! the files of the views.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -25,6 +26,15 @@ const EVERYWHERE: [&str; 2] = ["browser", "room"];
 /// The folders whose files run in one of them. Those that take longest come
 /// first, so that both browsers end at about the same time.
 const DEALT: [&str; 2] = ["class", "page"];
+
+/// The third engine, driven by its own driver.
+const WEBKIT: &str = "webkit";
+/// The files of every browser that run in it too: the views, and who can use them. They take
+/// three minutes; `BROWSERS=webkit` runs any other.
+const IN_WEBKIT: [&str; 7] = ["access", "meet", "queue", "routing", "stage", "swarm", "unicast"];
+
+/// What names the page as a single file.
+const SINGLE: &str = "SERVENT_SINGLE";
 
 /// A file of tests and who runs it.
 #[derive(Clone)]
@@ -48,7 +58,7 @@ pub(crate) fn step(context: &Context) -> Result<Outcome> {
         return Ok(skipped);
     }
     let (mut engines, mut words) = (Vec::new(), vec![String::new()]);
-    let mut given = Given { variables: vec![("SERVENT_SINGLE", paths::single_file())] };
+    let mut given = Given { variables: vec![(SINGLE, paths::single_file())] };
     for (browser, variable) in [(CHROMIUM, "CHROMIUM"), (FIREFOX, "FIREFOX")] {
         match browser.find(context)? {
             Found::At(path) => {
@@ -64,7 +74,9 @@ pub(crate) fn step(context: &Context) -> Result<Outcome> {
     if engines.is_empty() {
         return Ok(Outcome::Skipped(second::joined(&words)));
     }
-    words.extend(machine::webkit());
+    let without_webkit = machine::webkit();
+    let webkit = without_webkit.iter().all(String::is_empty);
+    words.extend(without_webkit);
     cargo().words("build --quiet --workspace --bin servent").quiet()?;
     // They mostly wait.
     let recorded = std::thread::scope(|scope| {
@@ -80,7 +92,7 @@ pub(crate) fn step(context: &Context) -> Result<Outcome> {
     given.variables.push(("SERVENT_PROGRAM", paths::target().join("debug/servent")));
 
     let dealt = Dealt::new(&engines)?;
-    for (test, why) in side_by_side(&engines, &dealt, &given)? {
+    for (test, why) in side_by_side(&engines, webkit, &dealt, &given)? {
         let name = format!("{} in {}", test.file, test.engine);
         words.push(second::again(&name, &why, || given.run(&test))?.1);
     }
@@ -90,13 +102,16 @@ pub(crate) fn step(context: &Context) -> Result<Outcome> {
             words.push(second::chance(&name, || given.run(&test))?.1);
         }
     }
+    engines.extend(webkit.then_some(WEBKIT));
     words[0] = engines.join(" and ");
     Ok(Outcome::Done(second::joined(&words)))
 }
 
-/// What Node and every browser go through, beside each other; those that failed.
+/// What Node and every browser go through, beside each other; those that failed. Node's
+/// own are few and ask WebKit too: what else runs there comes after them.
 fn side_by_side(
     engines: &[&'static str],
+    webkit: bool,
     dealt: &Dealt,
     given: &Given,
 ) -> Result<Vec<(Test, Error)>> {
@@ -104,14 +119,23 @@ fn side_by_side(
     let walk = |engine: &'static str| {
         let own = EVERYWHERE.iter().map(|folder| tests(folder, engine));
         let own = own.collect::<Result<Vec<_>>>()?.concat();
-        given.share(engine, &own, dealt)
+        given.share(engine, &own, Some(dealt))
+    };
+    let third = || {
+        let mut failed = one_by_one(&alone, given);
+        if webkit {
+            let file =
+                |name| Test { file: format!("tests/browser/{name}.test.js"), engine: WEBKIT };
+            failed.extend(given.share(WEBKIT, &IN_WEBKIT.map(file), None)?);
+        }
+        Ok::<_, Error>(failed)
     };
     std::thread::scope(|scope| {
-        let node = scope.spawn(|| one_by_one(&alone, given));
+        let node = scope.spawn(third);
         let browsers: Vec<_> =
             engines.iter().map(|engine| scope.spawn(move || walk(engine))).collect();
         let broken = |_| anyhow!("a line of tests broke off");
-        let mut failed = node.join().map_err(broken)?;
+        let mut failed = node.join().map_err(broken)??;
         for browser in browsers {
             failed.extend(browser.join().map_err(broken)??);
         }
@@ -171,24 +195,24 @@ impl Given {
         &self,
         engine: &'static str,
         own: &[Test],
-        dealt: &Dealt,
+        dealt: Option<&Dealt>,
     ) -> Result<Vec<(Test, Error)>> {
         let report = paths::target().join(format!("passed-in-{engine}"));
         let times = paths::target().join(format!("times-in-{engine}.txt"));
         let node = self
             .node(engine)
-            .env("DEALT", &dealt.list)
             .words("--test-reporter=spec --test-reporter-destination=stdout")
             .words("--test-reporter=./tests/passed.js")
             .arg(format!("--test-reporter-destination={}", report.display()))
             .words("--test-reporter=./tests/times.js")
             .arg(format!("--test-reporter-destination={}", times.display()))
             .arg("tests/line.js");
+        let node = dealt.iter().fold(node, |node, dealt| node.env("DEALT", &dealt.list));
         let node = own.iter().fold(node, |node, test| node.arg(&test.file)).ends_within(LINE);
         let Err(why) = node.quiet() else { return Ok(Vec::new()) };
         let passed = std::fs::read_to_string(&report).unwrap_or_default();
         let mut failed: Vec<_> = own.to_vec();
-        failed.extend(dealt.taken(engine));
+        failed.extend(dealt.iter().flat_map(|dealt| dealt.taken(engine)));
         failed.retain(|test| passed.lines().all(|file| file != test.file));
         if failed.is_empty() {
             failed = own.to_vec();
@@ -203,7 +227,10 @@ impl Given {
         // What a failed test leaves open would keep the process for ever.
         let node = Tool::new("node").arg("--test-force-exit").within(paths::www());
         let node = node.env("BROWSERS", engine);
-        self.variables.iter().fold(node, |node, (name, path)| node.env(name, path))
+        // The single file takes WebKit twenty seconds to open, each time.
+        let given = self.variables.iter();
+        let given = given.filter(|(name, _)| engine != WEBKIT || *name != SINGLE);
+        given.fold(node, |node, (name, path)| node.env(name, path))
     }
 }
 
