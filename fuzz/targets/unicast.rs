@@ -89,7 +89,8 @@ impl<'a> Play<'a> {
                 3 => self.answer(peer),
                 4 if op & 24 == 0 => self.give(Input::Close { peer }),
                 4 if op & 8 == 0 => self.give(Input::Abandon { peer }),
-                4 => self.give(Input::Marked { peer, datagrams: 2 }),
+                4 if op & 16 == 0 => self.give(Input::Marked { peer, datagrams: 2 }),
+                4 => self.give(Input::TestMarks { peer, datagrams: 2 }),
                 5 if op & 8 != 0 => {
                     let bytes = u32::from(byte(&mut self.data).unwrap_or_default()) * 8;
                     self.give(Input::TooLarge { peer, bytes });

@@ -26,6 +26,9 @@ pub enum Input {
     /// So many of the datagrams received from an address had a mark of
     /// congestion (RFC 3168).
     Marked { peer: SocketAddr, datagrams: u64 },
+    /// So many datagrams left for an address with a mark of our own, which shows whether
+    /// marks arrive (RFC 9002 §8.3).
+    TestMarks { peer: SocketAddr, datagrams: u64 },
     /// The system refused to send a datagram of so many bytes there.
     TooLarge { peer: SocketAddr, bytes: u32 },
     /// What is for a peer goes to this address from now on, and what comes from

@@ -263,10 +263,25 @@ impl Endpoint {
         self.peers.get(peer).map(UnicastPeer::datagram_size)
     }
 
+    /// True when datagrams with messages for an address may say that they may be marked: their
+    /// sender heeds marks, and the path neither clears them nor marks everything (PA-7).
+    #[must_use]
+    pub fn heeds_marks(&self, addr: SocketAddr) -> bool {
+        let peer = self.peers.get(self.peers.name(addr));
+        peer.and_then(|peer| peer.sender.as_ref()).is_some_and(SenderEntry::heeds_marks)
+    }
+
     /// Bytes from all peers that wait for earlier ones.
     #[must_use]
     pub const fn held(&self) -> u64 {
         self.held
+    }
+
+    /// Bytes by which all windows exceed what they are at first (PA-3).
+    #[must_use]
+    #[doc(hidden)]
+    pub const fn grown(&self) -> u64 {
+        self.grown
     }
 
     /// Ended connections that are remembered.
@@ -494,6 +509,10 @@ impl Engine for Endpoint {
             Input::Marked { peer, datagrams } => {
                 let peer = self.peers.name(peer);
                 self.with(now, peer, fx, |peer, _| peer.marked(datagrams));
+            }
+            Input::TestMarks { peer, datagrams } => {
+                let peer = self.peers.name(peer);
+                self.with(now, peer, fx, |peer, _| peer.test_marks(datagrams));
             }
             Input::TooLarge { peer, bytes } => {
                 let peer = self.peers.name(peer);

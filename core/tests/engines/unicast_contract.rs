@@ -129,6 +129,8 @@ fn input() -> impl Strategy<Value = Input> {
         2 => Just(Input::Flush),
         1 => (peer(), number())
             .prop_map(|(peer, datagrams)| Input::Marked { peer, datagrams }),
+        1 => (peer(), number())
+            .prop_map(|(peer, datagrams)| Input::TestMarks { peer, datagrams }),
         1 => (peer(), 0..1_400_u32).prop_map(|(peer, bytes)| Input::TooLarge { peer, bytes }),
         2 => (peer(), number(), number())
             .prop_map(|(peer, messages, bytes)| Input::Taken { peer, messages, bytes }),
@@ -177,6 +179,10 @@ fn in_bytes(input: Input, damage: Option<usize>) -> node::Input {
         }
         Input::Marked { peer: from, datagrams } => {
             let news = PathNews::Marked { from, datagrams };
+            return node::Input::Messages(node::MessageInput::Path(news));
+        }
+        Input::TestMarks { peer: to, datagrams } => {
+            let news = PathNews::TestMarks { to, datagrams };
             return node::Input::Messages(node::MessageInput::Path(news));
         }
         Input::TooLarge { peer: to, bytes } => {

@@ -25,6 +25,7 @@ mod pa_meet_queue;
 mod pa_meet_turns;
 mod pa_reader;
 mod pa_route;
+mod pa_window;
 mod pq;
 mod pq_client;
 mod pq_order;

@@ -13,6 +13,8 @@ mod foreign_peers;
 mod foreign_proxies;
 mod handover;
 mod loopback;
+#[cfg(target_os = "linux")] // Elsewhere no datagram says that it may be marked.
+mod marks;
 mod parity;
 mod proofs;
 mod relay;

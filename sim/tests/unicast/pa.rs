@@ -155,6 +155,23 @@ fn pa_7_a_path_that_marks_everything_slows_nothing_down() {
         world.marks = Some(0);
         let report = world.run();
         assert!(mbit(&report) >= 17.0, "{control:?}: {} Mbit/s", mbit(&report));
+        let flow = &report.flows[0];
+        assert!(flow.capable < 300 && flow.sent > 10_000, "{control:?}: {}", flow.capable);
+    }
+}
+
+/// A router that marks instead of dropping, and behind it one that clears the mark: the
+/// sender finds out with marks of its own, and is dropped like others from then on.
+#[test]
+fn pa_7_a_path_that_clears_marks_is_not_asked_for_any() {
+    for control in [CUBIC, BBR] {
+        let mut world = LineWorld::new(20, 40, 100).with_flows(&[control]).lasting(5, 20);
+        world.marks = Some(world.link.queue / 4);
+        world.clears = true;
+        let report = world.run();
+        let flow = &report.flows[0];
+        assert!(flow.capable < 1_000 && flow.sent > 10_000, "{control:?}: {}", flow.capable);
+        assert!(mbit(&report) >= 17.5, "{control:?}: {} Mbit/s", mbit(&report));
     }
 }
 
@@ -168,6 +185,8 @@ fn pa_7_a_line_that_marks_keeps_its_rate_and_loses_nothing() {
         let report = world.run();
         assert!(mbit(&report) >= 17.5, "{control:?}: {} Mbit/s", mbit(&report));
         assert_eq!(report.overflowed, 0, "{control:?}");
+        let flow = &report.flows[0];
+        assert_eq!(flow.capable, flow.sent, "{control:?}: it goes on saying so");
         assert!(queueing(&report) <= queueing(&dropped), "{control:?}: {}", queueing(&report));
     }
 }

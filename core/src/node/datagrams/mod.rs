@@ -120,6 +120,9 @@ impl Datagrams {
             PathNews::Marked { from: peer, datagrams } => {
                 unicast::Input::Marked { peer, datagrams }
             }
+            PathNews::TestMarks { to: peer, datagrams } => {
+                unicast::Input::TestMarks { peer, datagrams }
+            }
         };
         self.endpoint.handle(cx.now, input, &mut self.said);
         self.answer(cx.fx);

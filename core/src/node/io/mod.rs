@@ -179,6 +179,9 @@ pub enum PathNews {
     /// So many datagrams that it received from it had a mark of congestion (RFC
     /// 3168).
     Marked { from: SocketAddr, datagrams: u64 },
+    /// So many datagrams left for it with a mark of our own: its acknowledgements tell
+    /// whether marks arrive (RFC 9002 §8.3).
+    TestMarks { to: SocketAddr, datagrams: u64 },
 }
 
 /// About the store, and the site that shares it.

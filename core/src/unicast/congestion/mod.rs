@@ -53,7 +53,8 @@ pub(super) enum Signal {
     Stalled,
     /// The largest datagram has now so many bytes.
     Resized(u64),
-    /// The peer is reached on another path, of which nothing is known (RFC 9000 §9.4).
+    /// Nothing is known of the path: the peer is reached on another one (RFC 9000 §9.4), or
+    /// what was learnt of this one is wrong.
     Moved,
 }
 

@@ -146,6 +146,13 @@ impl UnicastPeer {
         }
     }
 
+    /// So many datagrams left for it with a mark of our own.
+    pub(super) fn test_marks(&mut self, datagrams: u64) {
+        if let Some(sender) = &mut self.sender {
+            sender.test_marks(datagrams);
+        }
+    }
+
     /// The system refused to send a datagram of so many bytes to it (PA-6).
     pub(super) fn refused(&mut self, bytes: u32, cx: &mut UnicastCx<'_>) {
         if self.path.refused(bytes, cx.now, cx.config) {

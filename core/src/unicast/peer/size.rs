@@ -163,6 +163,48 @@ mod tests {
     }
 
     #[test]
+    fn a_step_is_taken_when_the_path_carries_all_of_it() {
+        let now = Instant::from_secs(1);
+        for (carries, size) in [
+            (1_399, 1_200),
+            (1_400, 1_400),
+            (1_451, 1_400),
+            (1_452, 1_452),
+            (1_471, 1_452),
+            (8_951, 1_472),
+            (8_952, 8_952),
+            (8_999, 8_952),
+        ] {
+            let mut path = PathSize::new(&search());
+            settle(&mut path, carries, now);
+            assert_eq!(path.size(), size, "{carries}");
+        }
+    }
+
+    #[test]
+    fn a_probe_that_was_lost_by_chance_is_sent_again_and_one_too_late_counts() {
+        let mut path = PathSize::new(&search());
+        let mut now = Instant::from_secs(1);
+        for _ in 0..TRIES {
+            assert_eq!(path.ask(now, TRIP), Some(1_400));
+            now += TRIP;
+        }
+        assert!(path.found(1_400, now), "the answer to the last");
+        assert!(!path.found(1_400, now), "and to one before");
+        assert_eq!(path.ask(now, TRIP), Some(1_452));
+    }
+
+    #[test]
+    fn a_larger_size_is_tried_again_after_a_minute() {
+        let now = Instant::from_secs(1);
+        let mut path = PathSize::new(&search());
+        let (_, end) = settle(&mut path, 1_400, now);
+        assert_eq!(path.deadline(), Some(end + RAISE), "when it was given up");
+        settle(&mut path, 1_472, end + RAISE);
+        assert_eq!(path.size(), 1_472);
+    }
+
+    #[test]
     fn without_a_floor_there_is_no_search() {
         let path = PathSize::new(&Config::default());
         assert_eq!((path.size(), path.deadline()), (1_400, None));

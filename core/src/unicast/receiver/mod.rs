@@ -42,8 +42,8 @@ pub(super) struct Receiver {
     /// The highest number that was ever announced as having room.
     promised: u64,
     /// The bytes of the connection that have room since some acknowledgement: what has been
-    /// consumed, and what may wait. It is not taken back: when what had to wait for a lost
-    /// message is there, all of it waits for the application.
+    /// consumed, and what may wait. It is not taken back while anything arrives: when what had
+    /// to wait for a lost message is there, all of it waits for the application.
     granted_bytes: u64,
     /// `promised` and `taken_bytes` at the last acknowledgement.
     told: (u64, u64),
@@ -330,7 +330,11 @@ impl Receiver {
 
     /// Gives back what it has not used for long (PA-3).
     pub(super) fn rest(&mut self, cx: &mut UnicastCx<'_>) {
-        self.window.release(self.newest_at, false, cx);
+        if self.window.release(self.newest_at, false, cx) {
+            // What was granted and not used is given back as well: the next acknowledgement
+            // says so. Nothing of it is under way after so long.
+            self.granted_bytes = self.taken_bytes + self.kept();
+        }
     }
 
     /// The sender reaches us on another path; what it has sent on the old one may still

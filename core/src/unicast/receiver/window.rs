@@ -58,12 +58,19 @@ impl GrantedWindow {
         (self.bytes > start(config)).then(|| newest_at + IDLE)
     }
 
-    /// Gives it back, if nothing has arrived for long; or at once, at the end.
-    pub(super) fn release(&mut self, newest_at: Instant, ends: bool, cx: &mut UnicastCx<'_>) {
+    /// Gives it back, if nothing has arrived for long; or at once, at the end. True when
+    /// it is another one now.
+    pub(super) fn release(
+        &mut self,
+        newest_at: Instant,
+        ends: bool,
+        cx: &mut UnicastCx<'_>,
+    ) -> bool {
         let idle = self.deadline(newest_at, cx.config).is_some_and(|at| at <= cx.now);
         if idle || ends {
             self.bytes = cx.regrow(self.bytes, start(cx.config), start(cx.config));
         }
+        idle || ends
     }
 }
 

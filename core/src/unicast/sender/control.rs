@@ -1,6 +1,7 @@
 //! What a sender knows of its path: what is under way, how much may be, and
 //! when the next datagram may leave.
 
+use super::marks::PathMarks;
 use crate::engine::{Effect, Engine as _, Fx};
 use crate::time::{Duration, Instant};
 use crate::unicast::congestion::{
@@ -12,9 +13,6 @@ use crate::wire::unicast::AckCounts;
 /// Datagrams sent before a connection gets a controller: with fewer there is
 /// nothing to control, and most connections never send more.
 const FEW: u64 = 3;
-/// Datagrams that arrived with a mark, and not one without: after so many the path
-/// marks everything, and its marks mean nothing.
-const ALL_MARKED: u64 = 100;
 /// The window of such a connection, in datagrams.
 const FIRST: u64 = 10;
 
@@ -30,6 +28,8 @@ pub(super) struct Reveals {
     pub(super) lost: u64,
     pub(super) first_lost: Option<u64>,
     pub(super) rtt: Option<Duration>,
+    /// What it acknowledges has just arrived, and was sent once.
+    pub(super) fresh: bool,
     pub(super) limited: bool,
     pub(super) counts: AckCounts,
 }
@@ -58,10 +58,7 @@ pub(super) struct SendControl {
     sent: u64,
     /// What the receiver has counted.
     late: u64,
-    marked: u64,
-    /// Something has arrived without a mark; or marks mean nothing here (PA-7).
-    unmarked: bool,
-    mangled: bool,
+    marks: PathMarks,
     /// What an event said of the controller last.
     shown: Option<(Allowance, ControlPhase)>,
     /// Effects of the controller. Empty between two calls.
@@ -91,9 +88,7 @@ impl SendControl {
             lost: 0,
             sent: 0,
             late: 0,
-            marked: 0,
-            unmarked: false,
-            mangled: false,
+            marks: PathMarks::default(),
             shown: None,
             said: Fx::new(),
         }
@@ -243,8 +238,7 @@ impl SendControl {
     /// Tells the controller what an acknowledgement reveals.
     pub(super) fn reveal(&mut self, now: Instant, unacked: u64, it: Reveals) {
         let late = it.counts.late.saturating_sub(self.late);
-        let marked = it.counts.marked.saturating_sub(self.marked);
-        (self.late, self.marked) = (self.late + late, self.marked + marked);
+        self.late += late;
         self.lost += it.lost;
         if !self.measures() {
             return;
@@ -254,9 +248,12 @@ impl SendControl {
         }
         let delivered = self.acked + self.early;
         let (newly, rate) = self.sampler.acked(now, (it.newest, delivered, self.lost));
-        self.unmarked |= newly > 0 && marked == 0;
-        self.mangled |= !self.unmarked && self.marked >= ALL_MARKED;
-        let marked = if self.mangled { 0 } else { marked };
+        let heeded = self.marks.mean_something();
+        let fresh = if it.fresh { newly } else { 0 };
+        let marked = self.marks.count(it.counts.marked, fresh >= self.mtu, delivered);
+        if heeded && self.marks.have_misled() {
+            self.tell(now, Signal::Moved); // What was learnt from them is wrong.
+        }
         let ack = AckSample {
             newly,
             delivered: self.sampler.delivered(),
@@ -272,6 +269,17 @@ impl SendControl {
             first_lost: it.first_lost,
         };
         self.tell(now, Signal::Acked(ack));
+    }
+
+    /// So many datagrams leave with a mark of our own, with so many bytes unacknowledged.
+    pub(super) fn test_marks(&mut self, datagrams: u64, unacked: u64) {
+        self.marks.test(datagrams, self.acked + unacked, self.mtu);
+    }
+
+    /// True when datagrams may say that they may be marked: a controller heeds marks, and
+    /// they mean something on this path (PA-7).
+    pub(super) const fn heeds_marks(&self) -> bool {
+        matches!(self.wanted, Congestion::Cubic | Congestion::Bbr) && self.marks.mean_something()
     }
 
     /// Several probes were not answered.
@@ -294,6 +302,7 @@ impl SendControl {
         self.elsewhere += self.in_flight(unacked);
         (self.pacer, self.shown) = (Pacer::new(), None);
         self.sampler.begin_anew(now);
+        self.marks.begin_anew();
         self.tell(now, Signal::Moved);
     }
 

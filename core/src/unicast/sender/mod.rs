@@ -3,6 +3,7 @@
 
 mod control;
 mod fill;
+mod marks;
 mod slices;
 mod timers;
 
@@ -245,8 +246,8 @@ impl SenderEntry {
         let limited = self.control.room(self.flight) < u64::from(cx.config.mtu)
             || self.control.is_paced(cx.now);
         let before = self.base;
-        self.forget(ack.upto);
         let early = self.control.early();
+        let fresh = self.forget(ack.upto) && early == 0;
         self.control.arrived(ack.counts.early, self.flight);
         let arrived = self.base > before || self.control.early() > early;
         if arrived || ack.newest > self.newest {
@@ -266,6 +267,7 @@ impl SenderEntry {
             lost,
             first_lost,
             rtt: trip,
+            fresh,
             limited,
             counts: ack.counts,
         };
@@ -312,13 +314,14 @@ impl SenderEntry {
         Some(trip)
     }
 
-    /// Drops everything up to `upto`. The cost depends on what is dropped,
-    /// never on what is kept (decision 2).
-    fn forget(&mut self, upto: u64) {
-        let mut freed = 0;
+    /// Drops everything up to `upto`; true when nothing of it was sent again. The cost
+    /// depends on what is dropped, never on what is kept (decision 2).
+    fn forget(&mut self, upto: u64) -> bool {
+        let (mut freed, mut once) = (0, true);
         while self.base <= upto {
             let Some(slot) = self.window.pop_front() else { break };
             freed += slot.payload.len() as u64;
+            once &= slot.sends == 1;
             self.base += 1;
         }
         self.bytes -= freed;
@@ -336,6 +339,7 @@ impl SenderEntry {
                 self.window = VecDeque::new();
             }
         }
+        once
     }
 
     /// Lets the window follow what is under way; gives it back when nothing is
@@ -373,6 +377,16 @@ impl SenderEntry {
     /// True for a message that was last sent on another path.
     fn went_elsewhere(&self, slot: &Slot) -> bool {
         slot.sends > 0 && slot.sent_at < self.path_since
+    }
+
+    /// So many datagrams left with a mark of our own (PA-7).
+    pub(super) fn test_marks(&mut self, datagrams: u64) {
+        self.control.test_marks(datagrams, self.flight);
+    }
+
+    /// True when datagrams may say that they may be marked.
+    pub(super) const fn heeds_marks(&self) -> bool {
+        self.control.heeds_marks()
     }
 
     /// The rate and the window it may use, and its phase.

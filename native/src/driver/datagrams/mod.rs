@@ -234,6 +234,10 @@ impl Messaging {
             return;
         }
         let now = self.tick(node);
+        for (to, datagrams) in self.socket.take_tested() {
+            let news = PathNews::TestMarks { to, datagrams };
+            node.feed(now, Input::Messages(MessageInput::Path(news)));
+        }
         let full = self.shared.book().waiting.len() >= self.shared.backlog;
         for train in trains.drain(..) {
             let marked = train.marks();
@@ -281,7 +285,8 @@ impl Messaging {
                         self.socket.counters.note_size(&train);
                         self.aside.push(train);
                     } else if !is_no_host(to.ip()) {
-                        self.socket.send(to, segment, data);
+                        let heeds = node.endpoint().is_some_and(|it| it.heeds_marks(to));
+                        self.socket.send(to, segment, data, heeds);
                     } // What came by a detour that has ended is answered nowhere.
                 }
                 MessageEffect::Wanted(MessageOutput::Deliver { from, conn, messages }) => {

@@ -273,20 +273,15 @@ impl UdpEndpoint {
         tracing::debug!(%from, %why, "not a datagram of ours");
     }
 
-    /// Queues datagrams for sending.
-    pub(crate) fn send(&mut self, peer: SocketAddr, segment: u32, data: Bytes) {
+    /// Queues datagrams for sending. `heeds`: their sender heeds marks of congestion.
+    pub(crate) fn send(&mut self, peer: SocketAddr, segment: u32, data: Bytes, heeds: bool) {
         let mut train = Train::new(self.outward_address(peer), segment as usize, data);
         if self.waiting > WAITING {
             self.counters.send_failed += train.count() as u64;
             return;
         }
         self.counters.note_size(&train);
-        if let Some(ecn) = &mut self.ecn
-            && train.may_fill_a_queue()
-        {
-            let capable = ecn.may_be_marked(peer, train.count() as u64, train.is_sent_again());
-            train.ecn = capable.then_some(EcnCodepoint::Ect0);
-        }
+        self.let_mark(peer, &mut train, heeds);
         train.source = self.sources.as_ref().and_then(|sources| sources.to(peer));
         let Self { loss, dice, outward, waiting, .. } = self;
         let lost = lose(train, *loss, dice, |train| {
@@ -497,7 +492,7 @@ mod tests {
         let mut here = UdpEndpoint::bind((any(), None), LossRate::NONE, 1).unwrap();
         let mut there = UdpEndpoint::bind((any(), None), LossRate::NONE, 1).unwrap();
         let data: Bytes = (0..200 * 300_u32 + 7).map(|n| (n / 300) as u8).collect();
-        here.send(there.local(), 300, data.clone());
+        here.send(there.local(), 300, data.clone(), false);
         leaves(&mut here).await;
         let (mut trains, mut all, mut datagrams) = (Vec::new(), Vec::new(), 0);
         while all.len() < data.len() {
@@ -523,11 +518,11 @@ mod tests {
             let mut here = bind((([127, 0, 0, 1], 0).into(), Some(at))).unwrap();
             // Neither one datagram nor a train of many comes from elsewhere.
             for length in [10, 3_000] {
-                here.send(at, 1_000, vec![1; 10].into());
+                here.send(at, 1_000, vec![1; 10].into(), false);
                 leaves(&mut here).await;
                 assert_eq!(arrives(&mut there).await[0].peer, here.local());
                 for _ in 0..2 {
-                    there.send(here.local(), 1_000, vec![2; length].into());
+                    there.send(here.local(), 1_000, vec![2; length].into(), false);
                 }
                 leaves(&mut there).await;
                 let came =
@@ -565,16 +560,17 @@ mod tests {
             let mut here = bind(here).unwrap();
             let (data, again, ack) = (0x20, 0x21, 0x28);
             let capable = here.ecn.as_ref().map(|_| EcnCodepoint::Ect0);
-            for (first, bytes, segment, ecn) in [
-                (data, 1_200, 1_200, capable),
-                (data, 3_000, 1_200, capable),
-                (data, 20, 20, None),
-                (ack, 1_200, 1_200, None),
-                (again, 1_200, 1_200, None),
+            for (first, bytes, segment, heeds, ecn) in [
+                (data, 1_200, 1_200, true, capable),
+                (data, 3_000, 1_200, true, capable),
+                (data, 3_000, 1_200, false, None),
+                (data, 20, 20, true, None),
+                (ack, 1_200, 1_200, true, None),
+                (again, 1_200, 1_200, true, None),
             ] {
                 let mut datagrams = vec![0; bytes];
                 datagrams.iter_mut().step_by(segment).for_each(|head| *head = first);
-                here.send(there.local(), segment as u32, datagrams.into());
+                here.send(there.local(), segment as u32, datagrams.into(), heeds);
                 leaves(&mut here).await;
                 let trains = arrives(&mut there).await;
                 let all: Vec<_> = trains.iter().map(|train| train.ecn).collect();

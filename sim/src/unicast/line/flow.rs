@@ -18,6 +18,8 @@ use crate::links::datagram::Direction;
 
 /// Messages offered at once.
 const OFFER: usize = 8;
+/// Of the datagrams that may be marked, those that a host marks itself.
+const TESTS: core::ops::RangeInclusive<u64> = 33..=35;
 
 /// A datagram that leaves a node.
 pub(super) type Leaving = (u32, UnicastPayload);
@@ -172,8 +174,9 @@ pub(super) struct Flow {
     pub(super) ends: [End; 2],
     pub(super) back: Direction,
     pub(super) plan: LineFlow,
-    /// Datagrams sent to the receiver.
+    /// Datagrams sent to the receiver, and those of them that might be marked.
     pub(super) sent: u64,
+    pub(super) capable: u64,
 }
 
 impl Flow {
@@ -186,7 +189,26 @@ impl Flow {
             back: Direction::new(Rng::new(plan.seed).fork("back", u64::from(index))),
             plan: flow.clone(),
             sent: 0,
+            capable: 0,
         }
+    }
+
+    /// True when the sender's host says of what it sends that it may be marked (RFC 3168).
+    pub(super) fn may_be_marked(&self) -> bool {
+        let endpoint = self.ends[0].node.datagrams();
+        endpoint.is_some_and(|endpoint| endpoint.heeds_marks(address(self.ends[0].peer)))
+    }
+
+    /// True when the next datagram leaves with a mark of the host's own, which shows
+    /// whether marks arrive.
+    pub(super) fn tests_marks(&mut self, now: Instant) -> bool {
+        let tests = TESTS.contains(&self.capable);
+        if tests {
+            let news = PathNews::TestMarks { to: address(self.ends[0].peer), datagrams: 1 };
+            let input = Input::Messages(MessageInput::Path(news));
+            self.ends[0].input(now, input, &mut Vec::new());
+        }
+        tests
     }
 
     pub(super) fn end(&mut self, number: u32) -> &mut End {

@@ -32,6 +32,8 @@ pub struct LineWorld {
     /// Datagrams that find no fewer bytes than this before them are marked (RFC
     /// 3168).
     pub marks: Option<u64>,
+    /// A mark does not arrive: what is behind the router clears it.
+    pub clears: bool,
     /// The way back, of which each flow has one to itself.
     pub back: DatagramLink,
     /// Who sends.
@@ -42,6 +44,8 @@ pub struct LineWorld {
     pub warm: Duration,
     /// How long the line is watched.
     pub horizon: Duration,
+    /// From an instant on, datagrams of more bytes than this do not arrive.
+    pub narrows: Option<(Instant, u32)>,
     /// Times in which nothing arrives, in either direction.
     pub blackouts: Vec<Blackout>,
     /// What drops all beyond a rate, before the bottleneck.
@@ -98,11 +102,13 @@ impl Default for LineWorld {
         Self {
             link: DatagramLink::default(),
             marks: None,
+            clears: false,
             back: DatagramLink::default(),
             flows: alloc::vec![LineFlow::default()],
             config: Config { prove: true, mtu: 9_000, mtu_floor: 1_200, ..Config::default() },
             warm: Duration::from_secs(5),
             horizon: Duration::from_secs(30),
+            narrows: None,
             blackouts: Vec::new(),
             policer: None,
             delays: Vec::new(),

@@ -32,6 +32,8 @@ pub struct FlowReport {
     pub arrived: Vec<u64>,
     /// Datagrams with data that were sent, over the whole run.
     pub sent: u64,
+    /// Those of them that might be marked, where a router marks.
+    pub capable: u64,
     /// Bytes that reached the application, over the whole run.
     pub delivered: u64,
     /// Messages sent, and sent again.

@@ -77,6 +77,7 @@ impl<'a> Line<'a> {
             tenths: Vec::new(),
             arrived: Vec::new(),
             sent: 0,
+            capable: 0,
             delivered: 0,
             messages: (0, 0),
             ended: None,
@@ -190,6 +191,8 @@ impl<'a> Line<'a> {
         let Self { plan, now, there, flows, .. } = self;
         let bytes = data.len() as u32;
         let dark = plan.blackouts.iter().any(|it| it.holds(earlier(*now)));
+        let swallowed =
+            plan.narrows.is_some_and(|(from, most)| earlier(*now) >= from && bytes > most);
         let flow = &mut flows[(from / 2) as usize];
         let mut marked = false;
         let fate = if is_sender(from) {
@@ -199,7 +202,14 @@ impl<'a> Line<'a> {
             }
             let waits = there.waits(*now).as_micros();
             let found = u128::from(waits) * u128::from(plan.link.rate) / 1_000_000;
-            marked = plan.marks.is_some_and(|marks| found >= u128::from(marks));
+            if let Some(marks) = plan.marks
+                && flow.may_be_marked()
+            {
+                let full = found >= u128::from(marks);
+                flow.capable += 1;
+                marked = flow.tests_marks(*now) || full;
+            }
+            marked &= !plan.clears;
             let fate = there.send(&plan.link, *now, bytes);
             if fate.loss != Some(DatagramLoss::Queue) && *now >= EPOCH + plan.warm {
                 *self.waits.entry(waits / 100).or_default() += 1;
@@ -213,7 +223,7 @@ impl<'a> Line<'a> {
         } else {
             flow.back.send(&plan.back, *now, bytes)
         };
-        if fate.loss.is_some() || dark {
+        if fate.loss.is_some() || dark || swallowed {
             return;
         }
         if let Some(copy) = fate.copy {
@@ -252,7 +262,7 @@ impl<'a> Line<'a> {
             report.delivered = flow.ends[1].delivered;
             let bits = u128::from(report.delivered - begun) * 8_000_000;
             report.goodput = (bits / u128::from(measured.max(1))) as u64;
-            report.sent = flow.sent;
+            (report.sent, report.capable) = (flow.sent, flow.capable);
             report.ended = flow.ends[0].ended.map(earlier);
             if let Some(endpoint) = flow.ends[0].node.datagrams() {
                 let counters = endpoint.counters();
