@@ -148,6 +148,37 @@ fn pa_6_the_datagrams_fit_a_path_of_1280_bytes_and_use_one_of_1500() {
     }
 }
 
+/// A path of jumbo frames, or of Ethernet, that carries only what IPv6 promises from an
+/// instant on, and says nothing of it.
+#[test]
+fn pa_6_a_black_hole_is_found_within_three_round_trips() {
+    const TRIP: u64 = 400;
+    let narrows = Instant::from_secs(8);
+    for mtu in [8_952, 1_472] {
+        for (loss, control) in [(0, BBR), (10, BBR), (0, CUBIC)] {
+            let mut world = LineWorld::new(20, TRIP, 100).losing(loss).with_flows(&[control]);
+            (world.link.mtu, world.narrows) = (mtu, Some((narrows, 1_232)));
+            let (mut before, mut found) = (0, None);
+            let report = world.lasting(14, 20).run_with(|at, sender| {
+                if at < narrows {
+                    before = sender.datagram;
+                } else if sender.datagram <= 1_232 {
+                    found = found.or_else(|| Some(at.since(narrows)));
+                }
+            });
+            let what = format!("{mtu} bytes, {loss} thousandths, {control:?}");
+            assert_eq!(before, mtu, "{what}: what is to be lost was found");
+            // From when the first that is lost would have arrived. CUBIC fills the buffer, which
+            // is a round trip more.
+            let trip = if control == CUBIC { 2 * TRIP } else { TRIP };
+            let most = Duration::from_millis(trip - TRIP / 2 + 3 * trip);
+            assert!(found.is_some_and(|took| took <= most), "{what}: {found:?}");
+            assert_eq!(report.flows[0].ended, None, "{what}");
+            assert!(control == CUBIC || mbit(&report) >= 16.0, "{what}: {}", mbit(&report));
+        }
+    }
+}
+
 #[test]
 fn pa_7_a_path_that_marks_everything_slows_nothing_down() {
     for control in [CUBIC, BBR] {

@@ -500,9 +500,13 @@ impl UnicastPeer {
         if let Some(sender) = &mut self.sender {
             if !cx.config.to_the_letter() {
                 sender.probe(&self.rtt, cx);
+                if self.path.may_shrink(cx.config) {
+                    sender.doubt(&self.rtt, cx.now, cx.config);
+                }
                 if sender.is_swallowed(cx.now, &self.rtt) && self.path.shrink(cx.now, cx.config) {
                     let bytes = self.path.size();
                     sender.resize(cx.now, u64::from(bytes));
+                    sender.settle_doubt();
                     cx.fx.event(Event::Resized { peer: cx.peer, bytes });
                 }
             }
@@ -548,7 +552,10 @@ impl UnicastPeer {
         let first = self.first_wanted.filter(|_| !letter).map(|(_, at)| at);
         let farewell = self.farewells.iter().map(|farewell| farewell.at).min();
         let forget = self.remembered_until(config).filter(|_| self.is_idle());
-        let own = [reap, first, farewell, forget, self.task_at, size, self.silent_at()];
+        let large = !letter && self.path.may_shrink(config);
+        let doubt =
+            self.sender.as_ref().filter(|_| large).and_then(|s| s.doubt_at(&self.rtt, config));
+        let own = [doubt, reap, first, farewell, forget, self.task_at, size, self.silent_at()];
         own.into_iter().chain([sender, receiver]).flatten().min()
     }
 

@@ -84,13 +84,18 @@ impl PathSize {
         true
     }
 
+    /// True when there is a smaller size to fall back to.
+    pub(super) fn may_shrink(&self, config: &Config) -> bool {
+        config.mtu_floor != 0 && self.size > config.mtu_floor.clamp(200, self.most.max(200))
+    }
+
     /// Large datagrams have stopped arriving, or the system refuses them: true
     /// when the size is another one now.
     pub(super) fn shrink(&mut self, now: Instant, config: &Config) -> bool {
-        let floor = config.mtu_floor.clamp(200, self.most.max(200));
-        if config.mtu_floor == 0 || self.size <= floor {
+        if !self.may_shrink(config) {
             return false;
         }
+        let floor = config.mtu_floor.clamp(200, self.most.max(200));
         (self.size, self.probe, self.rests_until) = (floor, None, now + WARY);
         true
     }

@@ -23,6 +23,7 @@ impl UnicastPeer {
     ) {
         let mut acks = 0;
         self.ask_size(cx);
+        self.ask_doubt(cx);
         loop {
             let mut packer = Packer::new(self.size(cx.config));
             self.say_control(&mut packer, &token, cx);
@@ -77,6 +78,14 @@ impl UnicastPeer {
             packer.push(ConnBlock::SizeProbe { conn, size }, 0);
             self.emit(packer, cx);
         }
+    }
+
+    /// A small datagram of its own asks whether large ones still arrive.
+    fn ask_doubt(&mut self, cx: &mut UnicastCx<'_>) {
+        let Some(sender) = &mut self.sender else { return };
+        let mut packer = Packer::new(self.path.size() as usize - cx.config.seal.len());
+        sender.fill_doubt(&mut packer, cx.now);
+        self.emit(packer, cx);
     }
 
     /// Sends a datagram; false when it is empty.

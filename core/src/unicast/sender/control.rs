@@ -114,6 +114,16 @@ impl SendControl {
         self.early
     }
 
+    /// The bytes that have arrived ever.
+    pub(super) const fn delivered(&self) -> u64 {
+        self.acked + self.early
+    }
+
+    /// The size of a datagram.
+    pub(super) const fn mtu(&self) -> u64 {
+        self.mtu
+    }
+
     pub(super) fn phase(&self) -> ControlPhase {
         match &self.controller {
             Some(controller) => controller.phase(),
@@ -246,7 +256,7 @@ impl SendControl {
         if late > 0 {
             self.tell(now, Signal::Spurious(late));
         }
-        let delivered = self.acked + self.early;
+        let delivered = self.delivered();
         let (newly, rate) = self.sampler.acked(now, (it.newest, delivered, self.lost));
         let heeded = self.marks.mean_something();
         let fresh = if it.fresh { newly } else { 0 };

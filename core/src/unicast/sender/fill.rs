@@ -128,7 +128,7 @@ impl SenderEntry {
         }
         if data.seq == self.base {
             // Nothing was in flight, so no answer was due.
-            self.waiting_since = Some(cx.now);
+            (self.waiting_since, self.large_at) = (Some(cx.now), cx.now);
         }
         self.flight += bytes;
         self.sent_at = cx.now;

@@ -11,6 +11,7 @@ use alloc::collections::BTreeMap;
 use alloc::collections::VecDeque;
 
 use self::control::{Reveals, SendControl};
+use self::slices::LargeDoubt;
 pub(super) use self::slices::Slices;
 
 use super::congestion::{Allowance, ControlPhase};
@@ -72,6 +73,9 @@ pub(super) struct SenderEntry {
     control: SendControl,
     /// Messages whose datagrams have become too large for the path.
     slices: Slices,
+    doubt: LargeDoubt,
+    /// When a large datagram was last seen to arrive, or the first one left.
+    large_at: Instant,
     /// Bytes that may be buffered.
     window_bytes: u64,
     /// The receiver knows the connection.
@@ -118,6 +122,8 @@ impl SenderEntry {
             limit_bytes: cx.config.initial_flight,
             control: SendControl::new(cx.config, size),
             slices: Slices::default(),
+            doubt: LargeDoubt::None,
+            large_at: cx.now,
             window_bytes: cx.config.send_start.min(cx.config.send_bytes),
             known: false,
             token: None,
@@ -246,11 +252,14 @@ impl SenderEntry {
         let limited = self.control.room(self.flight) < u64::from(cx.config.mtu)
             || self.control.is_paced(cx.now);
         let before = self.base;
-        let early = self.control.early();
+        let (early, delivered) = (self.control.early(), self.control.delivered());
         let fresh = self.forget(ack.upto) && early == 0;
         self.control.arrived(ack.counts.early, self.flight);
         let arrived = self.base > before || self.control.early() > early;
-        if arrived || ack.newest > self.newest {
+        let bytes = self.control.delivered().saturating_sub(delivered);
+        self.ease_doubt(bytes, rtt, cx.now);
+        let progress = arrived || ack.newest > self.newest;
+        if progress {
             self.moved_at = cx.now;
             self.probes = 0;
         }

@@ -6,11 +6,27 @@ use crate::time::{Duration, Instant};
 use crate::unicast::cx::UnicastCx;
 use crate::unicast::packer::Packer;
 use crate::unicast::rtt::Rtt;
-use crate::unicast::{Event, RetransmitReason};
+use crate::unicast::{Config, Event, RetransmitReason};
 use crate::wire::unicast::{ConnBlock, Slice};
 
 /// Shorter darkness says nothing of the size of datagrams, on whatever path.
 const DARK: Duration = Duration::from_millis(100);
+
+/// Where fewer datagrams than this are under way, they may all be small.
+const MUCH: u64 = 8;
+
+/// Whether large datagrams still arrive: asked with a small one, once until there is
+/// progress again.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum LargeDoubt {
+    #[default]
+    None,
+    /// To be asked with the next datagram.
+    Due,
+    Asked(Instant),
+    /// The small one has arrived, and none of the large ones before it.
+    Confirmed,
+}
 
 /// The message that is being sent in pieces.
 #[derive(Debug, Clone, Default)]
@@ -115,10 +131,61 @@ impl SenderEntry {
         self.control.sent(cx.now, (length, self.flight), None, cx.config);
     }
 
-    /// True when for two round trips, and for longer than a short darkness, nothing
+    /// When it is to be asked whether large datagrams still arrive (PA-6): for longer than a
+    /// round trip none did, though many are under way.
+    pub(in crate::unicast) fn doubt_at(&self, rtt: &Rtt, config: &Config) -> Option<Instant> {
+        let many = self.flight >= MUCH * self.control.mtu();
+        let least = config.mtu_floor as usize;
+        let large = |slot: &super::Slot| slot.payload.len() + super::OVERHEAD > least;
+        let waits = many && self.known && self.doubt == LargeDoubt::None;
+        let waits = waits && self.window.front().is_some_and(large);
+        waits.then(|| self.large_at + rtt.smoothed().ratio(5, 4).max(DARK))
+    }
+
+    /// Asks, when it is time.
+    pub(in crate::unicast) fn doubt(&mut self, rtt: &Rtt, now: Instant, config: &Config) {
+        if self.doubt_at(rtt, config).is_some_and(|at| at <= now) {
+            self.doubt = LargeDoubt::Due;
+        }
+    }
+
+    /// Adds the question to a datagram. It shows no number: what is under way is not late.
+    pub(in crate::unicast) fn fill_doubt(&mut self, packer: &mut Packer, now: Instant) {
+        let probe = ConnBlock::Probe { conn: self.conn, sent: self.newest };
+        if self.doubt == LargeDoubt::Due && packer.push(probe, 0) {
+            self.doubt = LargeDoubt::Asked(now);
+        }
+    }
+
+    /// An acknowledgement has come, which says that so many bytes have arrived: fewer than a
+    /// large datagram has come in small ones. What comes much earlier than a
+    /// round trip after the question, or much later, is no answer to it; a small datagram is
+    /// faster than the large ones that were measured.
+    pub(super) fn ease_doubt(&mut self, arrived: u64, rtt: &Rtt, now: Instant) {
+        if arrived + super::OVERHEAD as u64 >= self.control.mtu() {
+            (self.doubt, self.large_at) = (LargeDoubt::None, now);
+        } else if let LargeDoubt::Asked(at) = self.doubt
+            && at + rtt.least().ratio(3, 4) <= now
+            && now <= at + rtt.smoothed() + rtt.smoothed()
+        {
+            self.doubt = LargeDoubt::Confirmed;
+        }
+    }
+
+    /// The path carries only small ones from now on: asks for what the large ones had.
+    pub(in crate::unicast) const fn settle_doubt(&mut self) {
+        self.doubt = LargeDoubt::None;
+        self.ask_window = true;
+    }
+
+    /// True when a small datagram arrived and none of the large ones before it; or when for
+    /// two round trips, and for longer than a short darkness, nothing
     /// arrived of what was sent again and again: the sign of a path that lost its large
     /// datagrams.
     pub(in crate::unicast) fn is_swallowed(&self, now: Instant, rtt: &Rtt) -> bool {
+        if self.doubt == LargeDoubt::Confirmed {
+            return true;
+        }
         let trip = rtt.smoothed();
         if now < self.moved_at + (trip + trip).max(DARK) {
             return false;
