@@ -45,6 +45,9 @@ impl Figures {
         contents_a_second: f64,
         busy_a_byte: f64,
     ) -> Self {
+        // What had arrived before and waited for something lost, as far as a long line has
+        // carried, is contents in the measured time and did not cross the line in it.
+        let contents_a_second = contents_a_second.min(seen.carried as f64 / seconds);
         let mut waits: Vec<f64> = seen.waits.iter().map(|us| f64::from(*us) / 1e3).collect();
         Self {
             goodput: contents_a_second * 8.0 / 1e6,

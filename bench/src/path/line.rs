@@ -18,6 +18,8 @@ use crate::measure::now;
 
 /// Larger than what a device gives.
 const PACKET: usize = 65_536;
+/// Bytes of the headers of IPv4 and UDP.
+const HEADERS: u64 = 28;
 /// Packets taken before the clock is looked at again.
 const BATCH: usize = 64;
 /// How long it waits when there is nothing to wait for.
@@ -42,6 +44,9 @@ pub(super) struct Line {
 pub(super) struct Seen {
     /// Bytes that were to be carried, headers of IP included.
     pub(super) bytes: u64,
+    /// Bytes that were carried to the other machine, without the headers of IP and UDP,
+    /// which those of TCP are longer than.
+    pub(super) carried: u64,
     /// How long each packet waited, in microseconds.
     pub(super) waits: Vec<u32>,
     /// Packets that were marked, and those that found the buffer full.
@@ -125,6 +130,10 @@ impl Direction {
         while let Some((at, packet)) = self.under_way.front() {
             if *at > now {
                 return *at - now;
+            }
+            if let Some(seen) = &self.seen {
+                let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+                seen.carried += (packet.len() as u64).saturating_sub(HEADERS);
             }
             // A machine that does not take it loses it, as anywhere.
             let _ = self.cables.1.write(packet);

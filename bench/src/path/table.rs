@@ -1,7 +1,7 @@
 //! The cells as a table, a row as soon as it is measured.
 
 use super::contenders::Figures;
-use super::{ALLOWANCE, BBR, Cell};
+use super::{ALLOWANCE, BBR, BESIDE_BBR, Cell};
 use crate::measure::now;
 use crate::unicast::words::Contender;
 use std::time::Instant;
@@ -60,7 +60,7 @@ impl Table {
         all[1..].iter().for_each(|its| print!(" {:>12.1}", its.goodput));
         let bbr = self.others.iter().zip(&all[1..]).find(|(name, _)| **name == BBR);
         let slow = ours < ALLOWANCE * cell.goal;
-        let behind = bbr.is_some_and(|(_, its)| ours < ALLOWANCE * its.goodput);
+        let behind = bbr.is_some_and(|(_, its)| ours < BESIDE_BBR * its.goodput);
         let verdict = match (slow, behind) {
             (false, false) => "ok",
             (true, _) => "MISSED the goal",

@@ -1,7 +1,9 @@
 //! Reliable unicast between two processes over loopback, beside others that
-//! carry the same messages.
+//! carry the same messages; and on simulated lines.
 
 mod engine;
+mod idle;
+mod lines;
 pub(crate) mod process;
 mod repair;
 mod silence;
@@ -16,6 +18,8 @@ use crate::report::Report;
 /// Everything about the unicast.
 pub(crate) fn run(report: &mut Report, quick: bool) -> Result<()> {
     engine::run(report, quick);
+    lines::run(report, quick);
+    idle::run(report)?;
     through::run(report, quick)?;
     repair::run(report, quick)?;
     tail::run(report, quick)?;
