@@ -86,15 +86,16 @@ impl DeceivedVisitor {
         fx.outputs().cloned().collect()
     }
 
-    fn run(&mut self, length: Duration) {
-        let until = self.now + length;
+    fn run(&mut self, length: Duration) -> Vec<VisitOutput> {
+        let (until, mut outputs) = (self.now + length, Vec::new());
         while let Some((at, _)) = self.visitor.poll_timeout().filter(|(at, _)| *at <= until) {
             self.now = self.now.max(at);
             let mut fx = Fx::new();
             self.visitor.handle_timeout(self.now, &mut fx);
-            self.note(&fx);
+            outputs.extend(self.note(&fx));
         }
         self.now = until;
+        outputs
     }
 
     /// The place introduces a side with so many addresses, which it says it has signed.
@@ -104,6 +105,15 @@ impl DeceivedVisitor {
         let (nonce, wait, relays) = (self.nonce, 0, true);
         let it = Introduction { nonce, wait, relays, seen, other, card };
         self.say(VisitInput::Packet { from: place(), packet: MeetPacket::Introduce(it) });
+    }
+
+    /// The place introduces one that knows the name of the meeting, and no words.
+    fn introduce_stranger(&mut self, other: u64) -> Vec<VisitOutput> {
+        let card = MeetCard { mapping: NatMapping::Same, candidates: vec![third_party(0)] };
+        let card = card.seal(MeetKey(7, 7), (MEETING, MeetSide::Listener, other));
+        let (nonce, wait, relays, seen) = (self.nonce, 0, true, third_party(0));
+        let it = Introduction { nonce, wait, relays, seen, other, card };
+        self.say(VisitInput::Packet { from: place(), packet: MeetPacket::Introduce(it) })
     }
 
     fn hosts(&self) -> usize {
@@ -171,6 +181,30 @@ fn pa_12_an_other_side_that_moves_again_and_again_is_not_knocked_at_for_ever() {
 
 /// Ports that the visitor has guessed within so many seconds, in which it is introduced to a
 /// victim each five.
+/// It has no answer from the place but these: it may be introduced to one that has the words
+/// again soon, and does not say that the place is silent.
+#[test]
+fn pa_12_strangers_without_the_words_do_not_end_a_visit_and_the_seat_is_taken_again() {
+    let mut visitor = DeceivedVisitor::new();
+    let (mut said, mut taken) = (Vec::new(), 0);
+    for n in 0..240 {
+        said.extend(visitor.introduce_stranger(n));
+        said.extend(visitor.run(Duration::from_millis(250)));
+    }
+    for output in &said {
+        match output {
+            VisitOutput::Packet { packet: MeetPacket::Register(_), .. } => taken += 1,
+            VisitOutput::Failed { why, .. } => panic!("{why:?}"),
+            _ => {}
+        }
+    }
+    assert!((20..=32).contains(&taken), "{taken} seats in a minute");
+    assert_eq!(visitor.all(), 0, "none is knocked at");
+    visitor.introduce(1_000, third_party(1), &[third_party(1)]);
+    visitor.run(Duration::from_secs(1));
+    assert!(visitor.knocks.contains_key(&third_party(1)), "one with the words is");
+}
+
 fn guessed(visitor: &mut DeceivedVisitor, seconds: u64) -> usize {
     let victim = third_party(0);
     for n in 0..seconds / 5 {

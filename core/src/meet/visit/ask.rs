@@ -12,6 +12,9 @@ use crate::wire::meet::{MeetCard, MeetPacket, NatMapping, Registration};
 
 /// The longest pause between two repetitions.
 const SLOWEST: Duration = Duration::from_secs(1);
+/// The pause after an introduction that was none: a place gives an address one seat a second
+/// at most.
+const DECEIVED: Duration = Duration::from_secs(2);
 /// How long the second port of a place may take to answer.
 const PROBE: Duration = Duration::from_millis(300);
 
@@ -44,6 +47,8 @@ pub(super) struct PlaceAsking {
     /// How the second port of the place sees us, or that it does not answer.
     mapping: Option<NatMapping>,
     seat: bool,
+    /// It was introduced to one that does not know the words, since it took its seat.
+    deceived: bool,
     /// When it asked first and last, and when it asks again.
     since: Instant,
     asked: Instant,
@@ -70,6 +75,7 @@ impl PlaceAsking {
             early: None,
             mapping: visit.probes.is_empty().then_some(NatMapping::Unknown),
             seat: false,
+            deceived: false,
             since: now,
             asked: now,
             again: now,
@@ -85,6 +91,15 @@ impl PlaceAsking {
     /// How the place sees us.
     pub(super) fn located(&self) -> Option<(SocketAddr, NatMapping)> {
         self.place.map(|place| (place.seen, self.mapping.unwrap_or_default()))
+    }
+
+    /// The place has introduced one that does not know the words, and has no seat for us any
+    /// more, or none that another could come to: takes it anew, soon.
+    pub(super) fn deceived(&mut self, now: Instant) {
+        self.heard = now;
+        if !core::mem::replace(&mut self.deceived, true) {
+            self.again = now + DECEIVED;
+        }
     }
 
     /// Notes that the place has said something.
@@ -234,6 +249,7 @@ impl PlaceAsking {
             once: visit.once,
         });
         fx.output(VisitOutput::Packet { to: at, packet });
+        self.deceived = false;
         self.later(now, config);
     }
 

@@ -262,6 +262,9 @@ impl MeetVisitor {
         let Visit { key, meeting, side, once, .. } = *visit;
         let Some(card) = MeetCard::open(&it.card, key, (meeting, side.other(), it.other)) else {
             // A place that changed it, or a guess of the meeting's name.
+            if let VisitStage::Asking(asking) = &mut self.stage {
+                asking.deceived(now);
+            }
             return fx.event(Event::Unsigned { peer: from });
         };
         if once {
