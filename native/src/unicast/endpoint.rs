@@ -110,7 +110,7 @@ impl Endpoint {
         if book.pipes.contains_key(&peer) {
             return Err(ConnectError::Exists(peer));
         }
-        let pipe = Arc::new(Pipe::new(peer));
+        let pipe = Arc::new(Pipe::new(peer, &self.shared));
         book.pipes.insert(peer, Arc::clone(&pipe));
         Ok(Connection { pipe, shared: Arc::clone(&self.shared) })
     }

@@ -347,6 +347,44 @@ fn a_receiver_that_comes_twice_by_a_link_counts_once_and_is_named_once() {
     assert_same(&at.path("other/song.ogg"), &bytes);
 }
 
+#[test]
+fn a_receiver_that_takes_no_file_does_not_count() {
+    let at = Place::new();
+    for folder in ["photos", "way", "in"] {
+        std::fs::create_dir(at.path(folder)).unwrap();
+    }
+    for name in ["photos/a", "photos/b"] {
+        std::fs::write(at.path(name), noise(10_000)).unwrap();
+    }
+    std::fs::write(at.path("way/photos"), "a file where a folder is to be").unwrap();
+    let (_place, via) = meeting_place(&at, &[]);
+    let send = ["send", "--to", "1", "--via", &via, "photos", "--json"];
+    let mut sender = with_code(&at, &send, CODE);
+    let link = sender.event("meeting")["link"].as_str().unwrap().to_owned();
+    assert_eq!(receive_by(&at, &link, "way/").end().code(), Some(4));
+    assert_eq!(sender.event("left")["why"], "it took none of the files");
+    assert_eq!(receive_by(&at, &link, "in/").end().code(), Some(0));
+    let all = sender.event("sent_all");
+    let each = all["each"].as_array().unwrap();
+    let have: Vec<_> = each.iter().map(|one| one["has"] == true).collect();
+    assert_eq!(have, [false, true], "{all}");
+    assert_eq!(sender.end().code(), Some(0));
+}
+
+#[test]
+fn an_option_that_would_be_without_effect_is_refused() {
+    let at = Place::new();
+    at.share("song.ogg", 1_000);
+    let listen = ["--listen", "127.0.0.1:0", "--lab", "off"];
+    let share = [&["share", "shared", "--relay", "2M"][..], &listen].concat();
+    complains(&at.run(&share), 2, "--relay is for a meeting place");
+    let waits = ["send", "--to", "2", "--wait=3s", "--via", "127.0.0.1", "shared/song.ogg"];
+    let said = at.run(&waits);
+    let why = String::from_utf8_lossy(&said.stderr);
+    assert_eq!(said.status.code(), Some(2), "{why}");
+    assert!(why.contains("'--to <N>' cannot be used with '--wait"), "{why}");
+}
+
 /// Each is one that may be made to knock somewhere, so they are few in a minute; and one that
 /// has the right code need not wait for that minute.
 #[test]

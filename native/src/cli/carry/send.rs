@@ -91,7 +91,8 @@ pub(crate) struct SendArgs {
     /// Wait until the receiver is there, at most this long, such as 10m; without a
     /// time for as long as it takes. A receiver that is gone may come again within
     /// this time, otherwise within a minute.
-    #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, value_parser = time)]
+    #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, value_parser = time,
+          conflicts_with = "to")]
     wait: Option<Option<Duration>>,
     /// The code that the receiver shows; better asked for than written here.
     #[arg(long, value_name = "WORDS", conflicts_with_all = ["open", "code_file"])]

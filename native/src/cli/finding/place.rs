@@ -102,6 +102,16 @@ pub(crate) struct PlaceBeside {
     task: JoinHandle<()>,
 }
 
+/// Refuses a rate that would be without effect: it is for a meeting place, which is named
+/// beside it, or in the configuration.
+pub(crate) fn check_relay(relay: Option<u64>, settings: &Settings) -> Result<(), Failure> {
+    if relay.is_none() || settings.meeting_place.is_some() {
+        return Ok(());
+    }
+    Err(Failure::usage("--relay is for a meeting place, and this is none")
+        .next("be one too: --place --relay RATE"))
+}
+
 /// The ports of one, before anything is said.
 pub(crate) struct PlacePorts {
     options: PlaceOptions,

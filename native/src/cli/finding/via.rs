@@ -342,15 +342,16 @@ impl ViaPlace {
         }
     }
 
-    /// Says that another caller has its turn, once until ours has come.
+    /// Says that another caller is before us, once until our turn has come. It may be served,
+    /// or wait as we do: the place does not say.
     fn say_turn(&self, reporter: &Reporter) {
         if self.said_turn.swap(true, Ordering::Relaxed) {
             return;
         }
-        let fact = json!({ "event": "waiting", "why": "another visitor has just come in" });
+        let fact = json!({ "event": "waiting", "why": "another visitor is before us" });
         let place = &self.name;
         let sentence = format!(
-            "another visitor has just come in at the meeting place {place}; waiting for our turn"
+            "another visitor is before us at the meeting place {place}; waiting for our turn"
         );
         reporter.tell(&fact, &sentence);
     }

@@ -21,6 +21,7 @@ use super::amount::rate;
 use super::serve::share::{PLACE, Sharing, share, told};
 use super::start::{TraceFlag, address, runtime};
 use super::{Common, print};
+use crate::cli::finding::place::check_relay;
 use crate::cli::serve::{reach, wide};
 use crate::config::file::Raw;
 use crate::config::settings::LAB;
@@ -175,7 +176,7 @@ fn configure(common: &Common, arguments: &RoomArgs, record: &Record) -> Result<C
     }
     let config = builder.finish()?;
     debug_assert!(*config.origin("lab") != Origin::Default);
-    Ok(config)
+    check_relay(arguments.relay, &config.settings).map(|()| config)
 }
 
 /// Prints the address to open, and its QR code on a terminal.

@@ -24,7 +24,7 @@ use crate::cli::control::{ControlFile, ControlServer, LabAccess, token};
 use crate::cli::finding::anywhere::{self, MetServent};
 use crate::cli::finding::lan::Lan;
 use crate::cli::finding::map_port::PortLease;
-use crate::cli::finding::place::{PlaceBeside, PlacePorts};
+use crate::cli::finding::place::{PlaceBeside, PlacePorts, check_relay};
 use crate::cli::search;
 use crate::cli::serve::{access_log, certificate, reach, received, site, wide};
 use crate::cli::start::{self, TraceFlag, address, make, runtime};
@@ -233,7 +233,8 @@ fn configure(common: &Common, arguments: &ShareArgs, again: bool) -> Result<Conf
         arguments.trace.put(&mut builder)?;
     }
     arguments.lab.put(&mut builder)?;
-    builder.finish()
+    let config = builder.finish()?;
+    check_relay(arguments.relay, &config.settings).map(|()| config)
 }
 
 /// Shares until it is told to stop. In a `room` the lab's page is what others

@@ -392,7 +392,7 @@ impl Messaging {
             drop(state);
             pipe.end(Lost::Replaced);
         }
-        let pipe = Arc::new(Pipe::new(peer));
+        let pipe = Arc::new(Pipe::new(peer, &self.shared));
         pipe.lock().conn = Some(conn);
         book.pipes.insert(peer, Arc::clone(&pipe));
         book.waiting.push_back(Arc::clone(&pipe));

@@ -16,11 +16,25 @@ use super::{Lost, SharedEndpoint, Undelivered};
 /// Messages and bytes that may wait for the task; the send window comes after
 /// it.
 const OUTBOX: (usize, usize) = (8_192, 1 << 20);
+/// What leaves in so many milliseconds may wait where the rate is limited: what is said last
+/// waits no longer than that, and a peer that is dead is given no more. At least so many bytes.
+const OUTBOX_LASTS: (u64, usize) = (250, 64 << 10);
+
+/// Bytes that may wait for the task, at a greatest rate; 0: there is none.
+pub(super) fn outbox_bytes(rate: u64) -> usize {
+    let (ms, least) = OUTBOX_LASTS;
+    match usize::try_from(rate.saturating_mul(ms) / 1_000) {
+        Ok(bytes @ 1..) => bytes.clamp(least, OUTBOX.1),
+        _ => OUTBOX.1,
+    }
+}
 
 /// One connection, seen from both sides.
 #[derive(Debug)]
 pub(crate) struct Pipe {
     pub(crate) peer: SocketAddr,
+    /// Bytes that may wait for the task.
+    outbox: usize,
     state: Mutex<State>,
     pub(crate) readable: Notify,
     pub(crate) writable: Notify,
@@ -100,8 +114,8 @@ pub(crate) enum Closing {
 }
 
 impl State {
-    pub(crate) fn room(&self) -> bool {
-        self.outbox.len() < OUTBOX.0 && self.outbox_bytes < OUTBOX.1
+    fn room(&self, bytes: usize) -> bool {
+        self.outbox.len() < OUTBOX.0 && self.outbox_bytes < bytes
     }
 
     /// The error, if any messages were never acknowledged.
@@ -116,9 +130,10 @@ impl State {
 }
 
 impl Pipe {
-    pub(crate) fn new(peer: SocketAddr) -> Self {
+    pub(crate) fn new(peer: SocketAddr, shared: &SharedEndpoint) -> Self {
         Self {
             peer,
+            outbox: shared.outbox,
             state: Mutex::default(),
             readable: Notify::new(),
             writable: Notify::new(),
@@ -176,7 +191,7 @@ impl Pipe {
         if let Some(lost) = state.outgoing {
             return Err(lost);
         }
-        if !state.room() {
+        if !state.room(self.outbox) {
             return Ok(Some(message));
         }
         state.outbox_bytes += message.data.len();
@@ -196,7 +211,7 @@ impl Pipe {
     pub(crate) fn passed_on(&self, bytes: usize) {
         let mut state = self.lock();
         state.outbox_bytes -= bytes;
-        let plenty = state.outbox.len() <= OUTBOX.0 / 2 && state.outbox_bytes <= OUTBOX.1 / 2;
+        let plenty = state.outbox.len() <= OUTBOX.0 / 2 && state.outbox_bytes <= self.outbox / 2;
         drop(state);
         if plenty {
             self.writable.notify_waiters();

@@ -8,6 +8,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 
 use super::detour::Detours;
+use super::pipe::outbox_bytes;
 use super::{Datagrams, EndpointCounters, Lost, Pipe};
 
 /// Peers of which it is remembered where they are.
@@ -19,6 +20,8 @@ const PLACES: usize = 256;
 pub(crate) struct SharedEndpoint {
     pub(crate) local: SocketAddr,
     pub(crate) max_message: usize,
+    /// Bytes of one connection that may wait for the task.
+    pub(super) outbox: usize,
     /// Messages and bytes consumed from which on it is worth reporting them.
     pub(crate) tell: (u64, u64),
     pub(crate) backlog: usize,
@@ -57,6 +60,7 @@ impl SharedEndpoint {
         Self {
             local,
             max_message: config.max_message as usize,
+            outbox: outbox_bytes(config.max_pacing_rate),
             tell: (
                 u64::from(config.recv_messages / 8).max(1),
                 (config.recv_start.min(config.recv_bytes) / 8).max(1),

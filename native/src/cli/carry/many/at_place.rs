@@ -10,7 +10,7 @@ use futures::FutureExt as _;
 use serde_json::{Value, json};
 use servent::Rate;
 use servent::transfer::{
-    Offer, SendFailure, TransferCode, TransferProgress, TransferSender, total,
+    LackKind, Lacking, Offer, SendFailure, TransferCode, TransferProgress, TransferSender, total,
 };
 use servent::unicast::EndpointOptions;
 use servent_core::text::Shown;
@@ -34,8 +34,17 @@ use crate::exit::Failure;
 use crate::progress::{Reporter, bytes, count};
 use crate::signal::Signals;
 
-/// How long the user waits after Ctrl-C until the receivers have heard that.
-const STOP_WAIT: Duration = Duration::from_millis(800);
+/// How long the user waits after Ctrl-C until the receivers have heard that; usually they
+/// have at once.
+const STOP_WAIT: Duration = Duration::from_millis(1_500);
+
+/// Why a receiver gets no more of it when all is given.
+const ENOUGH: &str = "it has gone to as many receivers as it was for";
+/// Why one does not count that has come to its end.
+const NOTHING: &str = "it took none of the files";
+/// How those that have come go on when the sender was stopped.
+const SAME_LINK: &str = "to let those who have a part go on from there, send it again with the \
+                         code of the same link in SERVENT_CODE: the link stays the same";
 
 /// What is given at a place, and to how many.
 pub(crate) struct PlaceGiving<'a> {
@@ -219,42 +228,71 @@ impl GivenOffer {
             place.tell_moves(&mut news, reporter).await;
             std::future::pending::<()>().await;
         };
-        let silence = (sender.silence(), &Counted::default());
+        let silent = Counted::default();
+        let silence = (sender.silence(), &silent);
         let outcome = tokio::select! {
-            outcome = sender.send(&self.offer, Some(&self.code), told) => {
-                outcome.map_err(|why| (matches!(why, SendFailure::WrongCode), why.to_string()))
+            // A fast transfer uses up what tokio lets one task do at a time: whatever is looked
+            // at behind it would wait for its end.
+            biased;
+            _ = end => {
+                let all = self.have() >= self.receivers;
+                let why = if all { ENOUGH } else { "stopped by the user" };
+                let fate = if silent.count() > 0 { "no word came from it any more" } else { why };
+                self.fates.left(visitor, receiver(), String::from(fate));
+                return sender.stop(why).await;
             }
-            never = tell_silence(silence, receiver, &tell) => match never {},
-            () = follow => return,
-            // It is told of that by its visit now.
-            () = again.notified() => return sender.give_up(),
+            // It may be dead; or run twice, and is told why it stands still.
+            () = again.notified() => {
+                return sender.stop("the same receiver has come once more, and has it now").await;
+            }
             () = seat.gives_way() => {
                 let why = "another has come, and it has not shown the code";
                 sender.stop(why).await;
                 Err((true, String::from(why)))
             }
-            _ = end => {
-                let all = self.have() >= self.receivers;
-                let why = if all { "all have it that it was for" } else { "stopped by the user" };
-                self.fates.left(visitor, receiver(), String::from(why));
-                return sender.stop(why).await;
+            never = tell_silence(silence, receiver, &tell) => match never {},
+            () = follow => return,
+            outcome = sender.send(&self.offer, Some(&self.code), told) => {
+                outcome.map_err(|why| (matches!(why, SendFailure::WrongCode), why.to_string()))
             }
         };
+        let outcome = match outcome {
+            Ok(()) if self.is_none_of_it(&lacking) => Err((false, String::from(NOTHING))),
+            outcome => outcome.map(|()| lacking),
+        };
+        self.visit_ended((visitor, receiver()), outcome, tell);
+    }
+
+    /// Notes what came of a visit, and tells it: what lacks, or why it has not got all of it and
+    /// whether it was turned away.
+    fn visit_ended(
+        &self,
+        (visitor, receiver): (u64, OtherSide),
+        outcome: Result<Vec<Lacking>, (bool, String)>,
+        tell: impl Fn(Value, &str),
+    ) {
         match outcome {
-            Ok(()) => {
-                let new = self.fates.has(visitor, receiver(), lacking);
+            Ok(lacking) => {
+                let new = self.fates.has(visitor, receiver, lacking);
                 let have = self.have();
                 let once_more = if new { "" } else { "; it had it before" };
                 let sentence = format!("has all of it, {have} of {}{once_more}", self.receivers);
                 tell(json!({ "event": "has", "have": have, "again": !new }), &sentence);
             }
             Err((turned_away, why)) => {
-                self.fates.left(visitor, receiver(), why.clone());
+                self.fates.left(visitor, receiver, why.clone());
                 let event = if turned_away { "turned_away" } else { "left" };
                 let fact = json!({ "event": event, "why": why });
                 tell(fact, &format!("has not got all of it: {why}"));
             }
         }
+    }
+
+    /// True when not one file was taken, as where others have all their names at the receiver.
+    fn is_none_of_it(&self, lacking: &[Lacking]) -> bool {
+        let blocked = lacking.iter().filter(|it| it.kind == LackKind::Blocked).count();
+        let (files, _) = total(self.offer.entries());
+        files > 0 && blocked == files
     }
 
     /// The user has stopped it: what has become of each that has come.
@@ -264,7 +302,9 @@ impl GivenOffer {
             let fact = json!({ "event": "receivers", "each": self.fates.facts() });
             reporter.tell(&fact, &format!("those that have come:{lines}"));
         }
-        stopped(self.have(), self.receivers)
+        let failure = stopped(self.have(), self.receivers);
+        // Those that have come wait for a sender with the same link.
+        if lines.is_empty() { failure } else { failure.next(SAME_LINK) }
     }
 
     /// The final report.
