@@ -115,8 +115,15 @@ fn pa_13_after_a_wrong_code_the_right_one_is_taken_through_the_same_place() {
 /// How much of a file is said to be here when it is not whole.
 fn mebibytes_arrived(failed: &serde_json::Value) -> f64 {
     let what = failed["what"].as_str().unwrap();
-    let number = what.split(" MiB of ").next().and_then(|before| before.split("; ").last());
-    number.and_then(|number| number.parse().ok()).unwrap_or_else(|| panic!("{what}"))
+    let before = what.split(" of ").next().and_then(|before| before.split("; ").last());
+    let (number, unit) =
+        before.and_then(|it| it.split_once(' ')).unwrap_or_else(|| panic!("{what}"));
+    let number: f64 = number.parse().unwrap_or_else(|_| panic!("{what}"));
+    match unit {
+        "MiB" => number,
+        "KiB" => number / 1_024.0,
+        _ => panic!("{what}"),
+    }
 }
 
 #[test]

@@ -128,7 +128,10 @@ impl SenderEntry {
         }
         if data.seq == self.base {
             // Nothing was in flight, so no answer was due.
-            (self.waiting_since, self.large_at) = (Some(cx.now), cx.now);
+            self.waiting_since = Some(cx.now);
+            if cx.config.mtu_floor != 0 {
+                self.large_at = cx.now;
+            }
         }
         self.flight += bytes;
         self.sent_at = cx.now;

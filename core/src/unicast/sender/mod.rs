@@ -257,7 +257,9 @@ impl SenderEntry {
         self.control.arrived(ack.counts.early, self.flight);
         let arrived = self.base > before || self.control.early() > early;
         let bytes = self.control.delivered().saturating_sub(delivered);
-        self.ease_doubt(bytes, rtt, cx.now);
+        if cx.config.mtu_floor != 0 {
+            self.ease_doubt(bytes, rtt, cx.now);
+        }
         let progress = arrived || ack.newest > self.newest;
         if progress {
             self.moved_at = cx.now;
