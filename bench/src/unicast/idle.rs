@@ -51,7 +51,7 @@ pub(super) fn run(report: &mut Report) -> Result<()> {
 /// Bytes that both ends keep of a connection that has been idle, after so many messages.
 fn rested(messages: u32, bytes: usize) -> Result<f64> {
     let before = live();
-    let mut crowd = Crowd::new();
+    let mut crowd = IdlePeers::new();
     let payload = UnicastPayload::from(vec![7; bytes]);
     let mut grown = 0;
     for peer in 0..PEERS {
@@ -73,7 +73,7 @@ fn live() -> f64 {
 
 /// Bytes and datagrams for a word, both ways.
 fn words() -> (f64, f64) {
-    let mut crowd = Crowd::new();
+    let mut crowd = IdlePeers::new();
     let payload = UnicastPayload::from(vec![7; WORD]);
     crowd.talk(0, 1, &payload);
     (crowd.bytes, crowd.datagrams) = (0, 0);
@@ -85,7 +85,7 @@ fn words() -> (f64, f64) {
 }
 
 /// A server and its clients, on a network without delay.
-struct Crowd {
+struct IdlePeers {
     server: Endpoint,
     clients: Vec<Endpoint>,
     now: Instant,
@@ -103,7 +103,7 @@ fn client(number: u16) -> SocketAddr {
     ([10, 1, high, low], 7_000).into()
 }
 
-impl Crowd {
+impl IdlePeers {
     fn new() -> Self {
         let end = |seed| Endpoint::new(Config { mtu: 60_000, ..Config::default() }, Rng::new(seed));
         let clients = (0..u64::from(PEERS)).map(|number| end(number + 2)).collect();
@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn idle_peers_cost_what_fresh_ones_cost() {
-        let mut crowd = Crowd::new();
+        let mut crowd = IdlePeers::new();
         let payload = UnicastPayload::from(vec![7; LONG]);
         crowd.talk(0, MANY, &payload);
         assert!(crowd.server.grown() > 0);

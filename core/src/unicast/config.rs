@@ -213,6 +213,11 @@ impl Config {
     pub fn to_the_letter(&self) -> bool {
         self.profile == Profile::Unicast3
     }
+
+    /// True when a connection searches for the size of its datagrams (PA-6).
+    pub(super) const fn searches_size(&self) -> bool {
+        self.mtu_floor != 0
+    }
 }
 
 #[cfg(test)]

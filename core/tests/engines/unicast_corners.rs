@@ -14,7 +14,7 @@ use servent_core::unicast::{
 };
 use servent_core::wire::unicast::{Ack, FirstMessageRequest};
 use servent_core::wire::unicast::{Close, ConnBlock, Data, MessageFragment, Packet, UnicastConnId};
-use unicast_support::{Fate, PROFILES, World, addr, config, has_data, message};
+use unicast_support::{Fate, PROFILES, World, addr, config, message};
 
 fn conn(world: &World) -> UnicastConnId {
     world.receiver(1, 0).expect("something arrived").conn
@@ -115,11 +115,7 @@ fn what_could_not_be_delivered_is_counted() {
         let mut world = World::pair(profile);
         world.send_all(0, 1, 1..=3);
         world.run_secs(2);
-        world.hook(
-            |from, packet| {
-                if from == 0 && has_data(packet) { Fate::Drop } else { Fate::Pass }
-            },
-        );
+        world.lose_data(0);
         world.send_all(0, 1, 4..=8);
         close(&mut world);
         world.run_secs(90);

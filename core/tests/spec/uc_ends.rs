@@ -132,11 +132,7 @@ fn uc_8_what_a_closed_sender_could_not_deliver_is_named() {
         let mut world = World::pair(profile);
         world.send_all(0, 1, 1..=3);
         world.run_secs(2);
-        world.hook(
-            |from, packet| {
-                if from == 0 && has_data(packet) { Fate::Drop } else { Fate::Pass }
-            },
-        );
+        world.lose_data(0);
         world.send_all(0, 1, 4..=8);
         close(&mut world, 0, 1);
         world.run_secs(62);
@@ -155,11 +151,7 @@ fn uc_8_what_is_abandoned_ends_at_once_on_both_sides() {
         world.send_all(0, 1, 1..=3);
         world.run_secs(2);
         // Nothing more of it arrives; the end is no data.
-        world.hook(
-            |from, packet| {
-                if from == 0 && has_data(packet) { Fate::Drop } else { Fate::Pass }
-            },
-        );
+        world.lose_data(0);
         world.send_all(0, 1, 4..=8);
         let conn = world.receiver(1, 0).unwrap().conn;
         abandon(&mut world, 0, 1);

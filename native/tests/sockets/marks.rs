@@ -24,7 +24,7 @@ const FEW: u64 = 2_000;
 
 /// What a router does to marks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Router {
+enum MarkingRouter {
     /// Marks every hundredth datagram that may be marked.
     Marks,
     MarksEverything,
@@ -52,7 +52,7 @@ struct Forwarder {
 }
 
 impl Forwarder {
-    fn start(router: Router, to: SocketAddr) -> Self {
+    fn start(router: MarkingRouter, to: SocketAddr) -> Self {
         let socket = UdpSocket::bind(("127.0.0.1", 0)).unwrap();
         let at = socket.local_addr().unwrap();
         let state = UdpSocketState::new((&socket).into()).unwrap();
@@ -89,7 +89,7 @@ impl Drop for Forwarder {
     }
 }
 
-impl Router {
+impl MarkingRouter {
     fn forward(
         self,
         (socket, state): (&UdpSocket, &UdpSocketState),
@@ -138,7 +138,7 @@ impl Router {
 }
 
 /// Sends through a router: what it has seen, and how many marks the receiver has counted.
-async fn transfer(router: Router) -> (Forwarder, u64) {
+async fn transfer(router: MarkingRouter) -> (Forwarder, u64) {
     let config = Config { mtu: 1_400, ..Config::default() };
     // On a busy machine what is buffered takes longer to leave than a person would wait.
     let close_deadline = PATIENCE;
@@ -173,7 +173,7 @@ async fn transfer(router: Router) -> (Forwarder, u64) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn pa_7_marks_are_asked_for_until_the_end_where_a_router_marks() {
-    let (forwarder, marked) = transfer(Router::Marks).await;
+    let (forwarder, marked) = transfer(MarkingRouter::Marks).await;
     let seen = &forwarder.seen;
     let (all, capable) = (seen.all.load(Relaxed), seen.capable.load(Relaxed));
     assert!(capable >= MESSAGES / 2, "{capable} of {all} datagrams might be marked");
@@ -184,7 +184,7 @@ async fn pa_7_marks_are_asked_for_until_the_end_where_a_router_marks() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn pa_7_what_means_nothing_on_a_path_is_no_longer_said() {
-    for router in [Router::MarksEverything, Router::Clears, Router::Swallows] {
+    for router in [MarkingRouter::MarksEverything, MarkingRouter::Clears, MarkingRouter::Swallows] {
         let (forwarder, marked) = transfer(router).await;
         let seen = &forwarder.seen;
         let (all, capable) = (seen.all.load(Relaxed), seen.capable.load(Relaxed));
@@ -192,6 +192,6 @@ async fn pa_7_what_means_nothing_on_a_path_is_no_longer_said() {
         assert!((1..=FEW).contains(&capable), "{router:?}: {capable} of {all} might be marked");
         let last = seen.last.load(Relaxed);
         assert!(last <= all - 1_000, "{router:?}: the last was number {last} of {all}");
-        assert!(router == Router::MarksEverything || marked == 0, "{router:?}: {marked}");
+        assert!(router == MarkingRouter::MarksEverything || marked == 0, "{router:?}: {marked}");
     }
 }

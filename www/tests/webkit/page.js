@@ -68,7 +68,11 @@ export class WebKitPage {
   /** @param {((...args: any[]) => any)|string} work a text is run as it is @param {...any} args @returns {Promise<any>} */
   async evaluate(work, ...args) {
     if (typeof work === 'string') return this.ask('/execute/sync', 'POST', { script: work, args: [] });
-    const script = `const given = arguments; return (${answered})(() => (${work})(...given))`;
+    return this.#run(`const given = arguments; return (${answered})(() => (${work})(...given))`, args);
+  }
+
+  /** @param {string} script @param {any[]} args */
+  async #run(script, args) {
     const { value, why, said } = read(await this.ask('/execute/sync', 'POST', { script, args: this.#given(args) }));
     this.#told(said);
     if (why !== undefined) throw new Thrown(why);
@@ -98,12 +102,8 @@ export class WebKitPage {
   }
 
   /** @param {string} selector @param {(nodes: any[], ...args: any[]) => any} work @param {...any} args */
-  async $$eval(selector, work, ...args) {
-    const script = `const [selector, ...given] = arguments; return (${answered})(() => (${work})([...document.querySelectorAll(selector)], ...given))`;
-    const { value, why, said } = read(await this.ask('/execute/sync', 'POST', { script, args: [selector, ...this.#given(args)] }));
-    this.#told(said);
-    if (why !== undefined) throw new Thrown(why);
-    return value;
+  $$eval(selector, work, ...args) {
+    return this.#run(`const [selector, ...given] = arguments; return (${answered})(() => (${work})([...document.querySelectorAll(selector)], ...given))`, [selector, ...args]);
   }
 
   /** @param {string} selector */

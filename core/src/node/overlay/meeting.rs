@@ -48,8 +48,7 @@ impl OverlayService {
         if self.meeting.told.is_some_and(|told| places().any(|place| place == told)) {
             return;
         }
-        let at = places().find(|at| !self.meeting.silent.contains(at)).or(places().next());
-        if let Some(at) = at {
+        if let Some(at) = next_place(places(), &self.meeting.silent) {
             self.tell_of(at, cx);
         }
     }
@@ -66,8 +65,8 @@ impl OverlayService {
         if silent.len() == places.len() {
             silent.clear();
         }
-        let others = || places.iter().copied().filter(|at| *at != told);
-        if let Some(at) = others().find(|at| !silent.contains(at)).or(others().next()) {
+        let others = places.iter().copied().filter(|at| *at != told);
+        if let Some(at) = next_place(others, silent) {
             self.tell_of(at, cx);
         }
     }
@@ -76,4 +75,12 @@ impl OverlayService {
         self.meeting.told = Some(at);
         cx.fx.output(Output::Answer(NodeAnswer::Place { at }));
     }
+}
+
+/// The place to be tried next: one that has answered, or was not asked, before all others.
+fn next_place(
+    mut places: impl Iterator<Item = SocketAddr> + Clone,
+    silent: &BTreeSet<SocketAddr>,
+) -> Option<SocketAddr> {
+    places.clone().find(|at| !silent.contains(at)).or_else(|| places.next())
 }

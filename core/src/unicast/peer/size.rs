@@ -37,7 +37,7 @@ pub(in crate::unicast) struct PathSize {
 impl PathSize {
     pub(super) fn new(config: &Config) -> Self {
         let most = config.mtu.clamp(200, 65_000);
-        let size = if config.mtu_floor == 0 { most } else { config.mtu_floor.clamp(200, most) };
+        let size = if config.searches_size() { config.mtu_floor.clamp(200, most) } else { most };
         Self { size, most, probe: None, rests_until: Instant::ZERO }
     }
 
@@ -86,7 +86,7 @@ impl PathSize {
 
     /// True when there is a smaller size to fall back to.
     pub(super) fn may_shrink(&self, config: &Config) -> bool {
-        config.mtu_floor != 0 && self.size > config.mtu_floor.clamp(200, self.most.max(200))
+        config.searches_size() && self.size > config.mtu_floor.clamp(200, self.most.max(200))
     }
 
     /// Large datagrams have stopped arriving, or the system refuses them: true
@@ -109,7 +109,7 @@ impl PathSize {
 
     /// The system sends nothing that large.
     pub(super) fn refused(&mut self, size: u32, now: Instant, config: &Config) -> bool {
-        if config.mtu_floor == 0 {
+        if !config.searches_size() {
             return false;
         }
         let floor = config.mtu_floor.clamp(200, self.most);

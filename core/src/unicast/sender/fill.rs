@@ -129,7 +129,7 @@ impl SenderEntry {
         if data.seq == self.base {
             // Nothing was in flight, so no answer was due.
             self.waiting_since = Some(cx.now);
-            if cx.config.mtu_floor != 0 {
+            if cx.config.searches_size() {
                 self.large_at = cx.now;
             }
         }

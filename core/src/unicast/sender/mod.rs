@@ -257,11 +257,10 @@ impl SenderEntry {
         self.control.arrived(ack.counts.early, self.flight);
         let arrived = self.base > before || self.control.early() > early;
         let bytes = self.control.delivered().saturating_sub(delivered);
-        if cx.config.mtu_floor != 0 {
+        if cx.config.searches_size() {
             self.ease_doubt(bytes, rtt, cx.now);
         }
-        let progress = arrived || ack.newest > self.newest;
-        if progress {
+        if arrived || ack.newest > self.newest {
             self.moved_at = cx.now;
             self.probes = 0;
         }

@@ -160,6 +160,13 @@ impl World {
         self.hook = Some(Box::new(hook));
     }
 
+    /// Nothing with data arrives any more from there; all else does.
+    pub fn lose_data(&mut self, from: usize) {
+        self.hook(
+            move |n, packet| if n == from && has_data(packet) { Fate::Drop } else { Fate::Pass },
+        );
+    }
+
     pub fn unhook(&mut self) {
         self.hook = None;
     }

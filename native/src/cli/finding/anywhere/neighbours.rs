@@ -19,19 +19,19 @@ const KEPT_FOR: Duration = Duration::from_secs(60);
 /// The place of a neighbour that is used, and another one.
 #[derive(Default)]
 pub(super) struct NeighbourPlaces {
-    places: Mutex<Places>,
+    places: Mutex<ToldPlaces>,
     heard: Notify,
 }
 
 #[derive(Default)]
-struct Places {
+struct ToldPlaces {
     now: Option<SocketAddr>,
     other: Option<SocketAddr>,
     changed: Option<Instant>,
 }
 
 impl NeighbourPlaces {
-    fn places(&self) -> MutexGuard<'_, Places> {
+    fn places(&self) -> MutexGuard<'_, ToldPlaces> {
         self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
