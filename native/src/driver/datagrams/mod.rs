@@ -285,7 +285,7 @@ impl Messaging {
                         self.socket.counters.note_size(&train);
                         self.aside.push(train);
                     } else if !is_no_host(to.ip()) {
-                        let heeds = node.endpoint().is_some_and(|it| it.heeds_marks(to));
+                        let heeds = || node.endpoint().is_some_and(|it| it.heeds_marks(to));
                         self.socket.send(to, segment, data, heeds);
                     } // What came by a detour that has ended is answered nowhere.
                 }

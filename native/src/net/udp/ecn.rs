@@ -107,8 +107,13 @@ impl EcnPeers {
 impl UdpEndpoint {
     /// Says of datagrams that they may be marked, if they may: those that could fill a
     /// queue, of a sender that heeds marks.
-    pub(super) fn let_mark(&mut self, peer: SocketAddr, train: &mut Train, heeds: bool) {
-        if let Some(ecn) = self.ecn.as_mut().filter(|_| heeds && train.may_fill_a_queue()) {
+    pub(super) fn let_mark(
+        &mut self,
+        peer: SocketAddr,
+        train: &mut Train,
+        heeds: impl FnOnce() -> bool,
+    ) {
+        if let Some(ecn) = self.ecn.as_mut().filter(|_| train.may_fill_a_queue() && heeds()) {
             train.ecn = ecn.say(peer, train.count() as u64, train.is_sent_again());
         }
     }

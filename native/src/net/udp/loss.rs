@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use servent_core::rng::Rng;
 
+use super::Train;
+
 /// A loss rate, as a ratio of whole numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LossRate {
@@ -69,8 +71,40 @@ impl fmt::Display for LossRate {
     }
 }
 
+/// Passes the datagrams that are not dropped on purpose to `keep`; returns how
+/// many were dropped.
+pub(super) fn lose(
+    train: Train,
+    loss: LossRate,
+    dice: &mut Rng,
+    mut keep: impl FnMut(Train),
+) -> u64 {
+    if !loss.some() {
+        keep(train);
+        return 0;
+    }
+    let Train { segment, ref data, .. } = train;
+    let (mut lost, mut begin) = (0, 0);
+    let mut run = |begin: usize, end: usize| {
+        if begin < end {
+            keep(Train { data: data.slice(begin..end), ..train });
+        }
+    };
+    for at in (0..data.len()).step_by(segment) {
+        if loss.hits(dice) {
+            lost += 1;
+            run(begin, at);
+            begin = data.len().min(at + segment);
+        }
+    }
+    run(begin, data.len());
+    lost
+}
+
 #[cfg(test)]
 mod tests {
+    use bytes::Bytes;
+
     use super::*;
 
     #[test]
@@ -92,5 +126,29 @@ mod tests {
         let hits = (0..10_000).filter(|_| loss.hits(&mut dice)).count();
         assert!((400..600).contains(&hits), "{hits}");
         assert!(!LossRate::NONE.hits(&mut dice));
+    }
+
+    fn train(data: &'static [u8], segment: usize) -> Train {
+        Train::new(([127, 0, 0, 1], 1).into(), segment, Bytes::from_static(data))
+    }
+
+    #[test]
+    fn what_is_not_lost_is_kept_in_runs() {
+        let loss = LossRate::new(1, 3).unwrap();
+        let mut dice = Rng::new(7);
+        let (mut lost, mut kept, mut datagrams) = (0, Vec::new(), 0);
+        for _ in 0..100 {
+            lost += lose(train(b"aabbccddeef", 2), loss, &mut dice, |run| {
+                datagrams += run.count();
+                kept.push(run.data);
+            });
+        }
+        assert_eq!(lost + datagrams as u64, 600);
+        assert!((100..300).contains(&lost), "{lost}");
+        let runs: &[&[u8]] = &[b"aabb", b"ccddeef", b"f", b"ee"];
+        for run in runs {
+            assert!(kept.iter().any(|it| &it[..] == *run), "{run:?}");
+        }
+        assert!(kept.iter().all(|it| it.len() % 2 == 0 || it.ends_with(b"f")));
     }
 }

@@ -27,6 +27,7 @@ pub use self::address::any_address;
 pub(crate) use self::address::canonical;
 pub use self::counters::SocketCounters;
 use self::ecn::EcnPeers;
+use self::loss::lose;
 pub use self::loss::{LossRate, NoLoss};
 use self::reply_source::ReplySources;
 
@@ -273,8 +274,15 @@ impl UdpEndpoint {
         tracing::debug!(%from, %why, "not a datagram of ours");
     }
 
-    /// Queues datagrams for sending. `heeds`: their sender heeds marks of congestion.
-    pub(crate) fn send(&mut self, peer: SocketAddr, segment: u32, data: Bytes, heeds: bool) {
+    /// Queues datagrams for sending. `heeds`, asked of those that could fill a queue: their
+    /// sender heeds marks of congestion.
+    pub(crate) fn send(
+        &mut self,
+        peer: SocketAddr,
+        segment: u32,
+        data: Bytes,
+        heeds: impl FnOnce() -> bool,
+    ) {
         let mut train = Train::new(self.outward_address(peer), segment as usize, data);
         if self.waiting > WAITING {
             self.counters.send_failed += train.count() as u64;
@@ -433,58 +441,9 @@ impl UdpEndpoint {
     }
 }
 
-/// Passes the datagrams that are not dropped on purpose to `keep`; returns how
-/// many were dropped.
-fn lose(train: Train, loss: LossRate, dice: &mut Rng, mut keep: impl FnMut(Train)) -> u64 {
-    if !loss.some() {
-        keep(train);
-        return 0;
-    }
-    let Train { segment, ref data, .. } = train;
-    let (mut lost, mut begin) = (0, 0);
-    let mut run = |begin: usize, end: usize| {
-        if begin < end {
-            keep(Train { data: data.slice(begin..end), ..train });
-        }
-    };
-    for at in (0..data.len()).step_by(segment) {
-        if loss.hits(dice) {
-            lost += 1;
-            run(begin, at);
-            begin = data.len().min(at + segment);
-        }
-    }
-    run(begin, data.len());
-    lost
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn train(data: &'static [u8], segment: usize) -> Train {
-        Train::new(([127, 0, 0, 1], 1).into(), segment, Bytes::from_static(data))
-    }
-
-    #[test]
-    fn what_is_not_lost_is_kept_in_runs() {
-        let loss = LossRate::new(1, 3).unwrap();
-        let mut dice = Rng::new(7);
-        let (mut lost, mut kept, mut datagrams) = (0, Vec::new(), 0);
-        for _ in 0..100 {
-            lost += lose(train(b"aabbccddeef", 2), loss, &mut dice, |run| {
-                datagrams += run.count();
-                kept.push(run.data);
-            });
-        }
-        assert_eq!(lost + datagrams as u64, 600);
-        assert!((100..300).contains(&lost), "{lost}");
-        let runs: &[&[u8]] = &[b"aabb", b"ccddeef", b"f", b"ee"];
-        for run in runs {
-            assert!(kept.iter().any(|it| &it[..] == *run), "{run:?}");
-        }
-        assert!(kept.iter().all(|it| it.len() % 2 == 0 || it.ends_with(b"f")));
-    }
 
     #[tokio::test]
     async fn trains_of_many_arrive_as_they_were_cut() {
@@ -492,7 +451,7 @@ mod tests {
         let mut here = UdpEndpoint::bind((any(), None), LossRate::NONE, 1).unwrap();
         let mut there = UdpEndpoint::bind((any(), None), LossRate::NONE, 1).unwrap();
         let data: Bytes = (0..200 * 300_u32 + 7).map(|n| (n / 300) as u8).collect();
-        here.send(there.local(), 300, data.clone(), false);
+        here.send(there.local(), 300, data.clone(), || false);
         leaves(&mut here).await;
         let (mut trains, mut all, mut datagrams) = (Vec::new(), Vec::new(), 0);
         while all.len() < data.len() {
@@ -518,11 +477,11 @@ mod tests {
             let mut here = bind((([127, 0, 0, 1], 0).into(), Some(at))).unwrap();
             // Neither one datagram nor a train of many comes from elsewhere.
             for length in [10, 3_000] {
-                here.send(at, 1_000, vec![1; 10].into(), false);
+                here.send(at, 1_000, vec![1; 10].into(), || false);
                 leaves(&mut here).await;
                 assert_eq!(arrives(&mut there).await[0].peer, here.local());
                 for _ in 0..2 {
-                    there.send(here.local(), 1_000, vec![2; length].into(), false);
+                    there.send(here.local(), 1_000, vec![2; length].into(), || false);
                 }
                 leaves(&mut there).await;
                 let came =
@@ -570,7 +529,7 @@ mod tests {
             ] {
                 let mut datagrams = vec![0; bytes];
                 datagrams.iter_mut().step_by(segment).for_each(|head| *head = first);
-                here.send(there.local(), segment as u32, datagrams.into(), heeds);
+                here.send(there.local(), segment as u32, datagrams.into(), || heeds);
                 leaves(&mut here).await;
                 let trains = arrives(&mut there).await;
                 let all: Vec<_> = trains.iter().map(|train| train.ecn).collect();

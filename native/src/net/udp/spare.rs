@@ -94,7 +94,7 @@ mod tests {
         let here = SpareSocket::bind(at).unwrap();
         let mut there = UdpEndpoint::bind((at, None), LossRate::NONE, 1).unwrap();
         let to = here.udp.local_addr().unwrap();
-        there.send(to, 1_000, vec![7; 3_500].into(), false);
+        there.send(to, 1_000, vec![7; 3_500].into(), || false);
         while !there.is_flushed() {
             there.ready().await.unwrap();
             there.flush();
