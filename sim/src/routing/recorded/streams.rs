@@ -33,15 +33,32 @@ struct StreamMark {
 #[derive(Debug, Clone, Default)]
 struct StreamDirection {
     head: Vec<u8>,
+    /// The bytes of a file follow the head. They are not in the recording of the servent
+    /// that sends them; the receiver's recording has those that came along with a head.
+    whole: bool,
     length: u64,
     marks: Vec<StreamMark>,
 }
 
+/// The instant of a step, its number, and the newest record by then.
+type StepStamp = (Instant, usize, u64);
+
 impl StreamDirection {
-    fn add(&mut self, data: &[u8], (at, step, record): (Instant, usize, u64)) {
-        let room = HEAD.saturating_sub(self.head.len()).min(data.len());
-        self.head.extend_from_slice(&data[..room]);
-        self.length += data.len() as u64;
+    fn add(&mut self, data: &[u8], stamp: StepStamp) {
+        if !self.whole {
+            let room = HEAD.saturating_sub(self.head.len()).min(data.len());
+            self.head.extend_from_slice(&data[..room]);
+        }
+        self.mark(data.len() as u64, stamp);
+    }
+
+    fn serve(&mut self, bytes: u64, stamp: StepStamp) {
+        self.whole = true;
+        self.mark(bytes, stamp);
+    }
+
+    fn mark(&mut self, bytes: u64, (at, step, record): StepStamp) {
+        self.length += bytes;
         self.marks.push(StreamMark { upto: self.length, at, step, record });
     }
 }
@@ -68,7 +85,8 @@ impl Streams {
                 }
                 // The bytes of files are on no recording, but they are between others.
                 Effect::Output(Output::Connection(conn, ConnOutput::Serve { start, end, .. })) => {
-                    self.all.entry(*conn).or_default()[0].length += end.saturating_sub(*start);
+                    let way = &mut self.all.entry(*conn).or_default()[0];
+                    way.serve(end.saturating_sub(*start), (step.at, step.number, record));
                 }
                 Effect::Output(Output::Connection(
                     conn,
@@ -174,8 +192,55 @@ pub(crate) fn pairs(tapes: &[&Streams]) -> BTreeMap<StreamEnd, StreamEnd> {
     pairs
 }
 
-/// How many bytes two ends agree on; `None` where they differ.
+/// How many bytes of the heads two ends agree on; `None` where they differ. What was
+/// heard may go on with bytes of a file, which the head that was said does not have.
 fn alike(said: &StreamDirection, heard: &StreamDirection) -> Option<usize> {
     let both = said.head.len().min(heard.head.len());
     (said.head[..both] == heard.head[..both]).then_some(both)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec;
+
+    const CONN: ConnId = ConnId(1);
+    const THERE: ConnId = ConnId(2);
+
+    fn stamp(millis: u64, step: usize) -> StepStamp {
+        (Instant::from_micros(millis * 1_000), step, step as u64)
+    }
+
+    /// A client asks twice on one connection, and reads the first response together with
+    /// the first 400 bytes of the file.
+    #[test]
+    fn bytes_of_a_file_that_came_with_a_head_keep_no_ends_apart() {
+        let [mut said, mut asked, mut answered, mut heard] =
+            [(); 4].map(|()| StreamDirection::default());
+        let (request, response) = ([b'?'; 100], [b'!'; 120]);
+        for (way, late) in [(&mut said, 0), (&mut asked, 10)] {
+            way.add(&request, stamp(late, 1));
+            way.add(&request, stamp(500 + late, 5));
+        }
+        answered.add(&response, stamp(20, 2));
+        answered.serve(1_000, stamp(20, 2));
+        answered.add(&response, stamp(520, 6));
+        answered.serve(1_000, stamp(520, 6));
+        let mut first = response.to_vec();
+        first.extend([7; 400]);
+        heard.add(&first, stamp(30, 2));
+        heard.length += 600;
+        heard.add(&response, stamp(530, 7));
+
+        let client = Streams { all: [(CONN, [said, heard])].into() };
+        let server = Streams { all: [(THERE, [answered, asked])].into() };
+        let tapes = [&client, &server];
+        let ends = pairs(&tapes);
+        assert_eq!(ends.get(&(0, CONN)), Some(&(1, THERE)));
+        // All bytes take 10 ms: no clock is ahead.
+        let ways: Vec<_> = super::ways(&tapes, &ends).into_iter().collect();
+        assert_eq!(ways, vec![((0, 1), 10_000), ((1, 0), 10_000)]);
+        let caused = [2, 7].map(|step| written(&tapes, &ends, (0, CONN), step));
+        assert_eq!(caused, [Some((1, 2)), Some((1, 6))]);
+    }
 }
