@@ -84,17 +84,27 @@ impl Port {
     }
 
     fn admit(self: &Arc<Self>, stream: TcpStream, peer: IpAddr, watcher: Watcher) {
+        let port = Arc::clone(self);
+        // Here and not in the task: where tasks start late, connections that find a
+        // seat would put each other off as if they waited.
+        if let Some(seat) = self.seats.take(peer) {
+            tokio::spawn(async move { port.serve(&port.http, stream, seat, watcher).await });
+            return;
+        }
         // Too many wait already.
         let Some(mut queued) = self.seats.queue(peer) else { return };
-        let port = Arc::clone(self);
         tokio::spawn(async move {
             let Some((seat, http)) = port.seat(&stream, &mut queued).await else { return };
             drop(queued);
-            let stream = TokioIo::new(Prompt::new(stream));
-            // A client that disconnects needs no answer.
-            let _ = watcher.watch(http.serve_connection(stream, port.service.clone())).await;
-            drop(seat);
+            port.serve(http, stream, seat, watcher).await;
         });
+    }
+
+    async fn serve(&self, http: &http1::Builder, stream: TcpStream, seat: Seat, watcher: Watcher) {
+        let stream = TokioIo::new(Prompt::new(stream));
+        // A client that disconnects needs no answer.
+        let _ = watcher.watch(http.serve_connection(stream, self.service.clone())).await;
+        drop(seat);
     }
 
     /// The seat of a connection, as soon as there is one; for a health check one
@@ -104,9 +114,6 @@ impl Port {
         stream: &TcpStream,
         queued: &mut Queued,
     ) -> Option<(Seat, &http1::Builder)> {
-        if let Some(seat) = self.seats.take(queued) {
-            return Some((seat, &self.http));
-        }
         let checks = async {
             if is_check(stream).await {
                 return self.seats.take_reserved().map(|seat| (seat, &self.once));

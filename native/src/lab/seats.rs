@@ -70,21 +70,22 @@ impl Seats {
         })
     }
 
+    /// What each address has; one without connections is forgotten.
     fn shares(&self) -> MutexGuard<'_, BTreeMap<IpAddr, SeatShare>> {
-        self.shares.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Lets a connection wait; `None` when too many do.
-    pub(super) fn queue(&self, from: IpAddr) -> Option<Queued> {
-        let from = owner(from.to_canonical());
-        let mut shares = self.shares();
-        // An address without connections is forgotten.
+        let mut shares = self.shares.lock().unwrap_or_else(PoisonError::into_inner);
         shares.retain(|_, share| {
             share.waiting.retain(|waiting| !waiting.put_off.is_closed());
             !share.waiting.is_empty()
                 || share.seats.available_permits() < SHARE
                 || Arc::strong_count(&share.seats) > 1
         });
+        shares
+    }
+
+    /// Lets a connection wait; `None` when too many do.
+    pub(super) fn queue(&self, from: IpAddr) -> Option<Queued> {
+        let from = owner(from.to_canonical());
+        let mut shares = self.shares();
         let waiting = &mut shares.entry(from).or_default().waiting;
         if waiting.len() >= WAITING_SHARE {
             waiting.pop_front();
@@ -95,9 +96,10 @@ impl Seats {
         Some(Queued { from, put_off })
     }
 
-    /// A seat at once, if there is one.
-    pub(super) fn take(&self, queued: &Queued) -> Option<Seat> {
-        let share = Arc::clone(&self.shares().entry(queued.from).or_default().seats);
+    /// A seat at once, if there is one that no connection waits for.
+    pub(super) fn take(&self, from: IpAddr) -> Option<Seat> {
+        let from = owner(from.to_canonical());
+        let share = Arc::clone(&self.shares().entry(from).or_default().seats);
         let one = share.try_acquire_owned().ok()?;
         let all = Arc::clone(&self.all).try_acquire_owned().ok()?;
         Some(Seat { _held: vec![one, all] })
@@ -132,10 +134,9 @@ mod tests {
         let mut held = Vec::new();
         let mut waits: Vec<Queued> = Vec::new();
         for _ in 0..300 {
-            let queued = seats.queue(ip(1)).expect("the first of its own makes room");
-            match seats.take(&queued) {
+            match seats.take(ip(1)) {
                 Some(seat) => held.push(seat),
-                None => waits.push(queued),
+                None => waits.push(seats.queue(ip(1)).expect("the first of its own makes room")),
             }
             let put_off = |queued: &mut Queued| {
                 let waited = queued.put_off.try_recv();
@@ -144,8 +145,8 @@ mod tests {
             waits.retain_mut(|queued| !put_off(queued));
         }
         assert_eq!((held.len(), waits.len()), (SHARE, WAITING_SHARE));
-        let other = seats.queue(ip(2)).expect("others may come");
-        assert!(seats.take(&other).is_some());
+        assert!(seats.queue(ip(2)).is_some(), "others may wait");
+        assert!(seats.take(ip(2)).is_some());
         assert!(seats.take_reserved().is_some());
     }
 
@@ -162,11 +163,13 @@ mod tests {
     fn what_is_given_back_is_there_for_others_and_no_address_is_remembered() {
         let seats = Seats::new();
         let queued: Vec<Queued> = (0..9).filter_map(|n| seats.queue(ip(n))).collect();
-        let held: Vec<Seat> = queued.iter().filter_map(|queued| seats.take(queued)).collect();
-        assert_eq!((held.len(), seats.shares().len()), (9, 9));
+        let held: Vec<Seat> = (0..9).filter_map(|n| seats.take(ip(n))).collect();
+        assert_eq!((queued.len(), held.len(), seats.shares().len()), (9, 9, 9));
         drop((queued, held));
-        assert!(seats.queue(ip(99)).is_some());
+        let last = seats.take(ip(99));
+        assert!(last.is_some());
         assert_eq!(seats.shares().len(), 1);
+        drop(last);
         assert_eq!(seats.all.available_permits(), LAB_CONNECTIONS as usize);
     }
 }
