@@ -70,6 +70,7 @@ mod counters;
 mod cx;
 mod event;
 mod io;
+mod memory;
 mod packer;
 mod peer;
 mod peers;

@@ -5,6 +5,7 @@
 use alloc::collections::VecDeque;
 
 use crate::time::{Duration, Instant};
+use crate::unicast::memory;
 
 /// A datagram whose newest number is not known to have arrived.
 #[derive(Debug, Clone)]
@@ -132,6 +133,7 @@ impl RateSampler {
     /// Nothing that was sent counts any more.
     pub(in crate::unicast) fn forget(&mut self) {
         self.records.clear();
+        memory::release(&mut self.records);
     }
 
     /// The same, and the measurement begins anew.

@@ -5,6 +5,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
 use crate::time::{Duration, Instant};
+use crate::unicast::memory;
 
 #[derive(Debug, Clone, Copy)]
 struct Gap {
@@ -100,6 +101,7 @@ impl Gaps {
             self.fresh.pop_front();
             self.hasten(first, last, (now, patience));
         }
+        memory::release(&mut self.fresh);
     }
 
     /// All gaps that were not requested yet are due now.
@@ -107,6 +109,7 @@ impl Gaps {
         while let Some((_, first, last)) = self.fresh.pop_front() {
             self.hasten(first, last, (now, Duration::ZERO));
         }
+        memory::release(&mut self.fresh);
     }
 
     fn hasten(&mut self, first: u64, last: u64, (now, patience): (Instant, Duration)) {

@@ -3,7 +3,7 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use crate::unicast::Rejection;
+use crate::unicast::{Rejection, memory};
 use crate::wire::unicast::{DeliveryOrder, MessageFragment, UnicastPayload};
 
 /// A number beyond the first missing one.
@@ -157,6 +157,7 @@ impl ReorderBuffer {
                 _ => {}
             }
         }
+        memory::release(&mut self.places);
         result
     }
 

@@ -16,6 +16,7 @@ pub(super) use self::slices::Slices;
 
 use super::congestion::{Allowance, ControlPhase};
 use super::cx::UnicastCx;
+use super::memory;
 use super::rtt::Rtt;
 use super::state::State;
 use super::{
@@ -31,8 +32,6 @@ const OVERHEAD: usize = 9 + 9 + 8 + 3 + 3;
 /// This part of a send window must be free, and as much as the longest message takes,
 /// before more is taken.
 const LEAST_FREE: u64 = 16;
-/// Messages whose memory is kept while nothing is sent.
-const IDLE_SLOTS: usize = 1_024;
 
 /// A message that is not acknowledged.
 #[derive(Debug, Clone)]
@@ -345,9 +344,7 @@ impl SenderEntry {
         self.slices.forget(self.base);
         if self.window.is_empty() {
             self.control.rest();
-            if self.window.capacity() > IDLE_SLOTS {
-                self.window = VecDeque::new();
-            }
+            memory::release(&mut self.window);
         }
         once
     }
