@@ -45,7 +45,7 @@ pub(super) fn run(report: &mut Report, quick: bool) -> Result<()> {
             }
             let (rates, busy): (Vec<f64>, Vec<f64>) =
                 rates.iter_mut().map(|(rates, busy)| (median(rates), median(busy))).unzip();
-            tell(report, &case, (size, loss), &rates);
+            tell(report, &case, &rates);
             if loss == 0 {
                 tell_busy(report, &case, size, &busy);
             }
@@ -54,22 +54,12 @@ pub(super) fn run(report: &mut Report, quick: bool) -> Result<()> {
     Ok(())
 }
 
-fn tell(report: &mut Report, case: &str, (size, loss): (usize, u64), rates: &[f64]) {
+fn tell(report: &mut Report, case: &str, rates: &[f64]) {
     let large = (format!("{case}, 64 KB datagrams, BBR"), rates[0]);
     let small = (format!("{case}, 1400 B datagrams, BBR"), rates[1]);
     let mut row = |ours: &(String, f64), (name, rate): (&str, Option<f64>), target| {
         report.add(("unicast", &*ours.0, "messages/s"), ours.1, (name, rate), &target);
     };
-    let least = match (size, loss) {
-        (1_024, 0) => Some((1_500_000.0, 600_000.0)),
-        (1_024, 1) => Some((200_000.0, 200_000.0)),
-        (1_024, 5) => Some((60_000.0, 60_000.0)),
-        _ => None,
-    };
-    if let Some((least_large, least_small)) = least {
-        row(&large, ("", None), Target::AtLeast(least_large));
-        row(&small, ("", None), Target::AtLeast(least_small));
-    }
     for ours in [&large, &small] {
         row(ours, (ENET.0, Some(rates[2])), Target::RatioAtLeast(1.0));
         row(ours, (QUINN.0, Some(rates[3])), Target::None);
