@@ -114,3 +114,86 @@ fn pa_10_a_visitor_that_died_keeps_the_others_waiting_for_seconds_at_most() {
     place.run(Duration::from_secs(1));
     assert_eq!(place.place.counters().meetings, 0, "both seats are free");
 }
+
+/// One that asks for its turn, every 600 ms until it has its seat.
+struct AskingVisitor {
+    at: SocketAddr,
+    number: u64,
+    seated: bool,
+}
+
+/// A flood of visitors asks without pause, and the servent takes its seat each three seconds, as
+/// one does that has had many strangers. How many meetings there are until all of these were met.
+fn meetings_until_all_were_met(
+    flood: impl Fn(u64) -> SocketAddr,
+    visitors: impl Iterator<Item = SocketAddr>,
+) -> usize {
+    const STEP: u64 = 50;
+    let mut place = place();
+    let visitor = |(n, at): (u64, SocketAddr)| AskingVisitor { at, number: 1 + n, seated: false };
+    let mut left: Vec<AskingVisitor> = (0..).zip(visitors).map(visitor).collect();
+    let (mut asked, mut meetings) = (0, 0);
+    for step in 0..6_000_u64 {
+        place.run(Duration::from_millis(STEP));
+        for _ in 0..10 {
+            asked += 1;
+            sit(&mut place, flood(asked), MeetSide::Caller, 1_000_000 + asked);
+        }
+        // The flood was there before them.
+        let come = step >= 200;
+        for it in left.iter_mut().filter(|it| come && !it.seated && step % 12 == it.number % 12) {
+            let told = sit(&mut place, it.at, MeetSide::Caller, it.number);
+            it.seated = matches!(told[..], [(_, MeetPacket::Waiting { .. })]);
+            assert!(it.seated || is_taken(&told), "{told:?}");
+        }
+        if step % 60 != 0 {
+            continue;
+        }
+        let (servent, number) = (servent(u16::try_from(step / 60).unwrap()), 500_000 + step);
+        let met = introductions(&sit(&mut place, servent, MeetSide::Listener, number));
+        for (to, it) in &met {
+            place.tell(*to, MeetPacket::Heard { nonce: it.nonce });
+        }
+        meetings += usize::from(come && !met.is_empty());
+        left.retain(|visitor| met.iter().all(|(_, it)| it.nonce != visitor.number));
+        if left.is_empty() {
+            return meetings;
+        }
+    }
+    panic!("{} visitors are not met in {meetings} meetings", left.len());
+}
+
+/// One of these networks, by one address or many.
+fn of_network(network: u8, host: u8, port: u16) -> SocketAddr {
+    ([192, 0, network, host], port).into()
+}
+
+/// A stranger with half the code that asks more often than all others together.
+#[test]
+fn pa_10_visitors_beside_a_flood_of_one_network_are_met_before_its_next() {
+    for one_address in [true, false] {
+        let flood = |n: u64| {
+            let host = if one_address { 1 } else { (n % 200) as u8 };
+            of_network(2, host, 1_024 + (n % 10_000) as u16)
+        };
+        let apart = (1..=6).map(|n| of_network(100 + n, 7, 4_000));
+        let meetings = meetings_until_all_were_met(flood, apart);
+        assert!(meetings <= 7, "six visitors are met in {meetings} meetings");
+    }
+}
+
+/// A class behind one router has every second turn, and so has one beside the flood in a /24.
+#[test]
+fn pa_10_visitors_of_one_address_beside_a_flood_have_every_second_turn() {
+    let flood = |n: u64| of_network(2, (n % 3) as u8, 1_024 + (n % 10_000) as u16);
+    let class = || (1..=6).map(|n| of_network(3, 7, 4_000 + n));
+    let meetings = meetings_until_all_were_met(flood, class());
+    assert!(meetings <= 13, "six of one address are met in {meetings} meetings");
+    let beside = [of_network(2, 99, 4_000)].into_iter();
+    let meetings = meetings_until_all_were_met(flood, beside);
+    assert!(meetings <= 2, "one of the same network is met in {meetings} meetings");
+    // Of one address the one that has waited longest is before those that come again.
+    let same = [of_network(2, 1, 999)].into_iter();
+    let meetings = meetings_until_all_were_met(|_| of_network(2, 1, 1_024), same);
+    assert!(meetings <= 3, "one of the same address is met in {meetings} meetings");
+}

@@ -6,6 +6,7 @@ mod rate;
 mod relay;
 mod replies;
 mod seats;
+mod turns;
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use core::hash::{BuildHasher as _, Hasher as _};
@@ -18,6 +19,7 @@ use self::queue::DatagramBatch;
 use self::relay::{RelayTraffic, RelayedVisitor, Relays};
 use self::replies::ReplyLimit;
 use self::seats::{Meeting, MeetingSeat};
+use self::turns::VisitorTurns;
 use super::{Config, Event};
 use crate::address::hash_ip;
 use crate::engine::{Engine, Fx, FxOf, earlier};
@@ -102,6 +104,8 @@ pub struct MeetPlace {
     /// When each meeting has something to do.
     agenda: BTreeSet<(Instant, MeetingId)>,
     owners: SeatOwners,
+    /// Whose turn it is in meetings that have many callers.
+    turns: VisitorTurns,
     relays: Relays,
     counters: PlaceCounters,
     closed: bool,
@@ -120,6 +124,7 @@ impl MeetPlace {
             meetings: BTreeMap::new(),
             agenda: BTreeSet::new(),
             owners: SeatOwners::new(),
+            turns: VisitorTurns::default(),
             counters: PlaceCounters::default(),
             closed: false,
         }
@@ -278,6 +283,9 @@ impl MeetPlace {
             self.vacate(id, side, false, fx);
             self.counters.seats += 1;
             fx.event(Event::Seated { peer: from, side });
+            if side == MeetSide::Caller {
+                self.turns.has_turn(now, (id, from));
+            }
         }
         let meeting = self.meetings.entry(id).or_default();
         let before = meeting.take(side);
@@ -303,9 +311,16 @@ impl MeetPlace {
         // One that starts again may have another port; no other peer takes its seat before
         // it is forgotten. The number shows who it is until the other side was told it.
         let known = |seat: &MeetingSeat| seat.nonce == it.nonce && seat.introduced_to == 0;
-        let waits =
-            |seat: &MeetingSeat| it.side == MeetSide::Caller && seat.is_kept(now, &self.config);
-        if seat.is_some_and(|seat| !known(seat) && (!seat.is_of(from) || waits(seat))) {
+        let calls = it.side == MeetSide::Caller;
+        let waits = |seat: &MeetingSeat| calls && seat.is_kept(now, &self.config);
+        let caller = (it.meeting, from);
+        if let Some(seat) = seat.filter(|seat| !known(seat) && (!seat.is_of(from) || waits(seat))) {
+            if calls && it.once {
+                self.turns.waits(now, caller, seat.at);
+            }
+            return Some(MeetRefusal::Taken);
+        }
+        if calls && !seat.is_some_and(known) && self.turns.let_another(now, caller) {
             return Some(MeetRefusal::Taken);
         }
         if self.closed {
