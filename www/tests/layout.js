@@ -33,9 +33,9 @@ export const overlaps = (parts) => parts.flatMap(({ name, at: a }, i) => parts.s
  * head for that of the picture beside it.
  * @param {import('puppeteer-core').Page} page
  */
-export const hiddenWords = (page) => page.evaluate(() => [...document.querySelectorAll('.unicast-head, .swarm-head')].filter((n) => n.checkVisibility()).flatMap((head) => {
+export const hiddenWords = (page) => page.evaluate(() => [...document.querySelectorAll('.unicast-head, .swarm-head, .flows')].filter((n) => n.checkVisibility()).flatMap((head) => {
   const room = head.getBoundingClientRect();
-  const words = [...head.querySelectorAll('h2, dt, dd, .numbers, .end b')].filter((n) => n.checkVisibility() && n.textContent).map((n) => {
+  const words = [...head.querySelectorAll('h2, dt, dd, .numbers, .end b, .flow-name, .flow-has')].filter((n) => n.checkVisibility() && n.textContent).map((n) => {
     const range = document.createRange();
     range.selectNodeContents(n);
     return { text: n.textContent ?? '', at: range.getBoundingClientRect() };

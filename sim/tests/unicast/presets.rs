@@ -2,16 +2,28 @@
 
 use servent_core::time::Instant;
 use servent_core::trace::{NodeId, Record};
+use servent_core::unicast::Event as Told;
 use servent_sim::registry::RegisteredProtocol as _;
 use servent_sim::unicast::{
-    DatagramEvent, Event, MessagingEvent, Scenario, Unicast, UnicastWorld, presets,
+    DatagramEvent, Event, MessagingEvent, Scenario, Unicast, UnicastVariant, UnicastWorld, presets,
 };
+use servent_sim::{Keyframes, Timeline};
 
 pub(crate) fn run(s: &Scenario) -> (UnicastWorld, Vec<Record<Event>>) {
     let mut world = UnicastWorld::new(s);
     let mut records = Vec::new();
     world.run_until(Instant::ZERO + s.horizon, &mut records);
     (world, records)
+}
+
+/// A preset in each of its variants, or as it is where it has none.
+pub(crate) fn ways(preset: &Scenario) -> Vec<(String, Scenario)> {
+    if preset.variants.is_empty() {
+        return vec![("itself".to_owned(), preset.clone())];
+    }
+    let way =
+        |v: &UnicastVariant| (v.name.clone(), preset.variant(&v.name).expect("one of its own"));
+    preset.variants.iter().map(way).collect()
 }
 
 /// A preset under its two profiles.
@@ -174,4 +186,81 @@ fn a_flow_that_waits_for_losses_fills_the_queue_of_a_shared_link() {
     let ratio = |[(_, a), (_, c)]: [(u64, usize); 2]| c as f64 / a as f64;
     assert!((1.7..2.4).contains(&ratio(both)), "{both:?}");
     assert!((0.2..0.3).contains(&ratio(shallow)), "{shallow:?}");
+}
+
+const A: NodeId = NodeId(0);
+const C: NodeId = NodeId(2);
+
+/// The story of two controllers, all of it.
+fn two_controllers() -> Timeline<Unicast> {
+    let story = presets::find("two-controllers").expect("a preset");
+    let mut timeline = Timeline::<Unicast>::new(&story, Keyframes::default());
+    assert!(timeline.explore(Instant::ZERO + story.horizon, u64::MAX), "it ends");
+    timeline
+}
+
+fn records(timeline: &Timeline<Unicast>) -> impl Iterator<Item = &Record<Event>> {
+    (0..).map_while(|i| timeline.record(i))
+}
+
+/// How many datagrams of a node arrived between two instants, in milliseconds.
+fn arrived(timeline: &Timeline<Unicast>, of: NodeId, ms: std::ops::Range<u64>) -> usize {
+    let own = |record: &&Record<Event>| matches!(record.event, Event::Datagram(DatagramEvent::Arrived { from, .. }) if from == of);
+    let then = |record: &&Record<Event>| ms.contains(&(record.at.as_micros() / 1_000));
+    records(timeline).filter(then).filter(own).count()
+}
+
+/// How long the datagrams of a node took there between two instants, the median in
+/// milliseconds.
+fn took(timeline: &Timeline<Unicast>, from: NodeId, ms: std::ops::Range<u64>) -> u64 {
+    let mut took: Vec<u64> = records(timeline)
+        .filter(|record| record.node == from && ms.contains(&(record.at.as_micros() / 1_000)))
+        .filter_map(|record| match record.event {
+            Event::Datagram(DatagramEvent::Sent { due, .. }) => Some(due.since(record.at)),
+            _ => None,
+        })
+        .map(|time| time.as_micros() / 1_000)
+        .collect();
+    took.sort_unstable();
+    took[took.len() / 2]
+}
+
+#[test]
+fn a_measured_rate_gives_way_to_a_flow_that_fills_the_queue() {
+    let story = two_controllers();
+    let alone = (arrived(&story, A, 1_000..2_500), took(&story, A, 1_000..2_500));
+    assert!((290..=320).contains(&alone.0) && alone.1 <= 50, "the line is its own: {alone:?}");
+    let [a, c] = [A, C].map(|of| arrived(&story, of, 3_500..5_500));
+    assert!((390..=425).contains(&(a + c)), "the line is full: {a} and {c}");
+    assert!(a > 150 && c > 110, "each has its share: {a} and {c}");
+    let both = [A, C].map(|from| took(&story, from, 3_500..5_500));
+    assert!(both.iter().all(|ms| *ms > 100), "both wait: {both:?} ms");
+    let read =
+        |record: &&Record<Event>| matches!(record.event, Event::App(MessagingEvent::Read { .. }));
+    assert_eq!(records(&story).filter(read).count(), 1_500, "all is read");
+}
+
+/// The numbers behind a slowdown say whose the line was meanwhile.
+#[test]
+fn a_slowdown_on_a_shared_line_says_what_the_line_carried_for_each() {
+    let story = two_controllers();
+    let (mut before, mut slower) = (None, 0);
+    for (i, record) in (0..).zip(records(&story)).filter(|(_, record)| record.node == A) {
+        let Event::Unicast(Told::Controlled { window, trip, .. }) = record.event else { continue };
+        let less = before.replace(window).is_some_and(|before| window < before);
+        if !less || !(3_500_000..5_000_000).contains(&record.at.as_micros()) {
+            continue;
+        }
+        slower += 1;
+        let numbers = Unicast::numbers(&story, i).expect("a decision has numbers");
+        let carried = numbers["carried"].as_array().expect("a shared line");
+        let [ours, theirs] = ["A", "C"].map(|name| {
+            let mut all = carried.iter().filter(|it| it[0] == name);
+            all.next().and_then(|it| it[1].as_u64()).expect("it sends")
+        });
+        let line = 250_000 * trip.as_micros() / 1_000_000;
+        assert!((ours + theirs).abs_diff(line) < 2_600, "{ours} and {theirs} of {line}");
+        assert!(theirs > line / 4, "the other has its part: {ours} and {theirs}");
+    }
+    assert_ne!(slower, 0, "it becomes slower");
 }

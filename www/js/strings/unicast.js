@@ -11,6 +11,11 @@ const range = (a) => (a.from === a.to ? `${count(a.from)}` : `${count(a.from)} t
 const messages = (a) => (a.from === a.to ? `message ${count(a.from)}` : `messages ${range(a)}`);
 /** A rate. @param {number|null} each bytes a second */
 const rate = (each) => (each === null ? 'as much as the window allows' : each < 125e3 ? `${Math.round(each / 125)} kbit/s` : `${fixed(each / 125e3, 1)} Mbit/s`);
+/** What a shared line carried meanwhile. @param {[string, number][]} list bytes of each */
+const carried = (list) => {
+  const all = list.reduce((sum, [, bytes]) => sum + bytes, 0);
+  return list.length < 2 ? '' : ` Meanwhile the line carried ${count(all)} B: ${list.map(([name, bytes]) => `${Math.round((100 * bytes) / all)} % from ${name}`).join(', ')}.`;
+};
 const peer = (/** @type {Args} */ a) => a.who ?? 'the other end';
 
 /** @type {Record<string, string>} */
@@ -55,7 +60,7 @@ export const unicast = {
   'numbers.ack_sent': (a) => `Everything up to ${count(a.upto)} is here; the newest is ${count(a.newest)}${a.newest > a.upto ? ', so something between them is missing' : ''}.`,
   'numbers.requested': (a) => `${plural(a.count, 'number is', 'numbers are')} missing between ${count(a.from_number)} and ${count(a.to_number)}.`,
   'numbers.rtt': (a) => `There and back takes ${ms(a.smoothed)}, give or take ${ms(a.variation)}; patience is ${ms(a.timeout)}.`,
-  'numbers.controlled': (a) => `Rate ${a.rate_before === null ? '' : `${rate(a.rate_before)} → `}${rate(a.rate)}, window ${a.window_before === null ? '' : `${count(a.window_before)} → `}${count(a.window)} B${a.window < a.window_before || (a.rate !== null && a.rate < a.rate_before) ? `: slower, ${a.lost ? `for ${count(a.lost)} B were lost` : 'and nothing was lost'}` : ''}. The way there and back took ${ms(a.trip)}; ${ms(a.queued)} of it was waiting, for the shortest took ${ms(a.least)}.`,
+  'numbers.controlled': (a) => `Rate ${a.rate_before === null ? '' : `${rate(a.rate_before)} → `}${rate(a.rate)}, window ${a.window_before === null ? '' : `${count(a.window_before)} → `}${count(a.window)} B${a.window < a.window_before || (a.rate !== null && a.rate < a.rate_before) ? `: slower, ${a.lost ? `for ${count(a.lost)} B were lost` : 'and nothing was lost'}` : ''}. The way there and back took ${ms(a.trip)}; ${ms(a.queued)} of it was waiting, for the shortest took ${ms(a.least)}.${carried(a.carried ?? [])}`,
   'outcome.delivered': 'delivered',
   'outcome.delivered.of': (a) => `${count(a.delivered)} of ${count(a.written)}${a.last ? ` by ${a.last}` : ''}`,
   'outcome.delivered.long': 'Messages that the application at the other end has got, of those handed over, and when the last of them came',
@@ -69,6 +74,27 @@ export const unicast = {
   'profile.adaptive': 'adaptive',
   'congestion.bbr': 'BBR: keeps to the measured rate',
   'congestion.cubic': 'CUBIC: more until a loss',
+  'congestion.none': 'none: all that the window allows',
+  'buffer.of': (a) => `buffer of ${ms(a.us)}`,
+  'flows.label': 'The senders on one line, and what each has of it',
+  'flows.show': 'Lines',
+  'flows.show.long': 'Rates, windows and the queue of the senders on one line, above the arrows',
+  'flows.rate': (a) => rate(a.rate),
+  'flows.bytes': (a) => `${a.kb} kB`,
+  'flows.strip.0': 'arrives',
+  'flows.strip.1': 'may be sent',
+  'flows.strip.2': 'window',
+  'flows.strip.3': 'waits in the queue',
+  'flows.has': (a) => `${rate(a.rate)} · ${a.part} %`,
+  'flows.may': (a) => `may send ${rate(a.rate)}, window ${count(a.window)} B`,
+  'flows.none': 'has nothing to send yet',
+  'flows.wait': (a) => `What is sent now waits ${ms(a.wait)}${a.depth ? `, behind a full buffer ${ms(a.depth)}` : ''}. ▾ a sender slows down, ✕ the queue was full.`,
+  'flows.why': 'Why slower?',
+  'flows.why.long': (a) => `Why did ${a.name} slow down? Goes to the last time before now`,
+  'flows.why.none': (a) => `${a.name} has not slowed down yet.`,
+  'flows.because': (a) => `${a.name}: ${a.words}`,
+  'flows.control.none': 'uncontrolled',
+  'flows.control.fixed': 'fixed window',
   'profile.unicast3.long': 'UNICAST3 to the letter: a task every 500 ms repairs what is lost',
   'profile.adaptive.long': 'The same two-sided repair, timed by the round trips of the connection',
   'axis.label': 'Time on the axis',
@@ -139,6 +165,7 @@ export const unicast = {
   'sign.full': 'a datagram that found the queue full',
   'signs.margins': 'Left, the sender: everything up to the first edge is acknowledged (HA), everything up to the second is sent (HS). Right, the receiver: a column a message, hatched while it waits for an earlier one, solid once it was delivered. A bracket joins what an acknowledgement covers for the first time.',
   'signs.conditions': 'Where congestion is controlled, the left margin shows the rate (thick) and the window (thin) of each sender instead, and the right one how long datagrams waited in the queue; a full row is one that found the queue full.',
+  'signs.flows': 'Where several senders share a line, each has a colour and a stroke of its own; the chart above the arrows shows what arrives of each, one upon the other up to the rate of the line, what each may send, its window, and how long what is sent waits in the queue. A triangle marks where a sender slowed down, a cross what found the queue full.',
   'end.sender': 'sender',
   'end.receiver': 'receiver',
   'end.sender.open': 'sender',
@@ -193,6 +220,9 @@ export const unicast = {
   'form.duplicate': 'Doubled, %',
   'form.reorder': 'Out of order, %',
   'form.sends': (a) => `What ${a.from} sends${a.of > 1 ? ` (${a.nth} of ${a.of})` : ''}`,
+  'form.control': 'Control',
+  'form.shared': 'All to one end share its line',
+  'form.second': 'A second sender on the same line',
   'form.send.count': 'Messages',
   'form.send.size': 'Bytes each',
   'form.send.every': 'One every, ms',

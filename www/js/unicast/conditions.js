@@ -4,13 +4,12 @@
  * long the datagrams waited in the queue of the line.
  */
 import { firstFrom } from '#lab/ladder/axis.js';
+import { FLOWS } from '#lab/unicast/look.js';
 
 /** @import { Axis } from '../ladder/axis.js' */
 /** @import { Palette } from './look.js' */
 /** @import { UnicastRun } from './run.js' */
 
-/** How the lines of several senders differ: never by colour alone. */
-const DASHES = [[], [6, 4], [2, 3]];
 /** Room above a line for its name. */
 const NAME_PX = 14;
 
@@ -56,10 +55,11 @@ export class Conditions {
  */
 export function paces(ctx, { paces: all, fastest, widest }, { x, width, axis, from, to, until, colours }) {
   all.forEach(({ name, steps }, i) => {
-    for (const [colour, of] of /** @type {const} */ ([['held', (/** @type {Step} */ step) => step.window / widest], ['data', (/** @type {Step} */ step) => step.rate / fastest]])) {
-      ctx.strokeStyle = colours[colour];
-      ctx.lineWidth = colour === 'data' ? 2 : 1.25;
-      ctx.setLineDash(DASHES[i % DASHES.length]);
+    const { colour, dash } = FLOWS[i % FLOWS.length];
+    for (const [ink, of] of /** @type {const} */ ([['held', (/** @type {Step} */ step) => step.window / widest], [colour, (/** @type {Step} */ step) => step.rate / fastest]])) {
+      ctx.strokeStyle = colours[ink];
+      ctx.lineWidth = ink === 'held' ? 1.25 : 2;
+      ctx.setLineDash(dash);
       ctx.beginPath();
       steps.forEach((step, j) => {
         const end = Math.min(steps[j + 1]?.at ?? until, until);
@@ -76,7 +76,7 @@ export function paces(ctx, { paces: all, fastest, widest }, { x, width, axis, fr
     ctx.font = `700 ${colours.size}px ${colours.font}`;
     ctx.textAlign = 'left';
     ctx.textBaseline = 'alphabetic';
-    ctx.fillStyle = colours.data;
+    ctx.fillStyle = colours[colour];
     ctx.fillText(name, x + (i * width) / all.length, axis.of(first.at) - NAME_PX / 3, width / all.length);
   });
 }

@@ -3,6 +3,7 @@ import { told } from '#lab/session/future.js';
 import { firstFrom } from '#lab/ladder/axis.js';
 import { ArrowWords, bottomOf, clipFuture, cross, dot, glow, head, nearest, pill, progress, stretch } from '#lab/ladder/draw.js';
 import { Conditions, paces, queue } from '#lab/unicast/conditions.js';
+import { Flows } from '#lab/unicast/flows.js';
 import { colourOf, STROKES } from '#lab/unicast/look.js';
 import { Margins, bitmap, stairs } from '#lab/unicast/margin.js';
 import { kindOf, label } from '#lab/unicast/words.js';
@@ -37,6 +38,7 @@ export class Lane {
   /** @type {Map<number, {kind: import('./words.js').Kind, text: string}>} */ #words = new Map();
   /** @type {Margins|null} */ margins = null;
   /** @type {Conditions|null} */ conditions = null;
+  /** @type {Flows|null} */ flows = null;
 
   /** @param {UnicastRun} run */
   constructor(run) { this.run = run; }
@@ -52,6 +54,7 @@ export class Lane {
     const [sender, receiver] = this.ends();
     this.margins = new Margins(run, sender, receiver);
     this.conditions = new Conditions(run, receiver);
+    this.flows = new Flows(run, this.conditions.waits);
     this.#at = run.marks.map((m) => m.at);
     // What the task did stands at the same instant; a run that did nothing is hollow.
     this.#acted = new Set(run.marks.filter((m) => m.kind === 'resent' || m.kind === 'requested').map((m) => `${m.node}/${m.at}`));
@@ -148,10 +151,10 @@ export class Lane {
     this.#between(ctx, look);
   }
 
-  /** The names of lines that no head names: those between the two ends. @param {CanvasRenderingContext2D} ctx @param {Look} look */
+  /** The names of lines that no head names: those between the two ends; of several senders of a world all. @param {CanvasRenderingContext2D} ctx @param {Look} look */
   #between(ctx, { top, colours }) {
-    if (this.run.busiest === null) return;
-    const ends = this.ends();
+    if (this.lines.size < 3) return;
+    const ends = this.run.busiest === null ? /** @type {number[]} */ ([]) : this.ends();
     const { size, font } = colours;
     const room = (this.width - this.left.width - this.right.width) / this.lines.size;
     ctx.save();

@@ -5,7 +5,7 @@ import { inks } from '#lab/theme.js';
 /** @import { HeadShape } from '../ladder/draw.js' */
 /** @import { Kind } from './words.js' */
 
-const NAMES = /** @type {const} */ (['ink', 'ink-soft', 'line', 'line-strong', 'surface', 'paper', 'sunken', 'accent', 'accent-wash', 'data', 'again', 'ack', 'want', 'close', 'lost', 'held', 'held-wash', 'taken']);
+const NAMES = /** @type {const} */ (['ink', 'ink-soft', 'line', 'line-strong', 'surface', 'paper', 'sunken', 'accent', 'accent-wash', 'data', 'again', 'ack', 'want', 'close', 'lost', 'held', 'held-wash', 'taken', 'flow-1', 'flow-2', 'flow-3']);
 
 /** @typedef {Record<typeof NAMES[number], string> & {font: string, size: number, gutter: number}} Palette */
 
@@ -30,3 +30,6 @@ export const STROKES = {
 
 /** @param {Palette} colours @param {Kind} kind */
 export const colourOf = (colours, kind) => (kind === 'probe' ? colours['ink-soft'] : colours[kind]);
+
+/** How the lines of several senders differ: never by colour alone. @type {{colour: 'flow-1'|'flow-2'|'flow-3', dash: number[]}[]} */
+export const FLOWS = [{ colour: 'flow-1', dash: [] }, { colour: 'flow-2', dash: [6, 4] }, { colour: 'flow-3', dash: [2, 3] }];

@@ -8,6 +8,7 @@ import { Head, titleOf } from '#lab/unicast/heads.js';
 import { Lane } from '#lab/unicast/lane.js';
 import { palette } from '#lab/unicast/look.js';
 import { gesturesOf, selectionOf } from '#lab/unicast/gestures.js';
+import { FlowPanel } from '#lab/unicast/panel.js';
 import { legend } from '#lab/unicast/signs.js';
 import { sentence } from '#lab/unicast/words.js';
 
@@ -24,6 +25,7 @@ export class UnicastPane extends LadderPane {
   /** @override */ zoom = 3;
   /** The unicast that is shown where there is room for one. */
   shown = 0;
+  /** Whether the lines of the flows are shown; else where their controllers differ. @type {boolean|null} */ lines = null;
   /** @type {number|null} */ #pointed = null;
 
   /** @override */
@@ -34,8 +36,10 @@ export class UnicastPane extends LadderPane {
     this.tools = el('div', { class: 'arrow-tools', role: 'group', hidden: true });
     const body = this.frame(session, { name: 'unicast', picture: t('unicast.picture'), empty: t('unicast.empty'), over: [this.tools] }, sentence);
     this.heads = [0, 1].map((i) => new Head(session, (node) => this.#selectNode(i, node)));
+    this.panels = [0, 1].map(() => new FlowPanel(session));
+    this.flows = el('div', { class: 'unicast-flows', hidden: true }, ...this.panels.map((panel) => panel.node));
     this.bar = this.#bar();
-    this.replaceChildren(this.bar, this.tabs, el('div', { class: 'unicast-heads' }, ...this.heads.map((h) => h.node)), body, legend());
+    this.replaceChildren(this.bar, this.tabs, el('div', { class: 'unicast-heads' }, ...this.heads.map((h) => h.node)), this.flows, body, legend());
     this.#point();
   }
   /** @override */
@@ -45,7 +49,8 @@ export class UnicastPane extends LadderPane {
     const choice = (/** @type {import('../ladder/axis.js').Kind} */ kind) => el('button', { class: 'button small', type: 'button', data: { axis: kind }, text: t(`axis.${kind}`), title: t(`axis.${kind}.long`), on: { click: () => this.look({ kind }) } });
     this.axes = el('div', { class: 'segmented', role: 'group', 'aria-label': t('axis.label') }, choice('real'), choice('logical'));
     this.tabs = el('div', { class: 'segmented unicast-tabs', role: 'group', 'aria-label': t('unicast.which') }, ...[0, 1].map((i) => el('button', { class: 'button small', type: 'button', data: { lane: i }, on: { click: () => this.look({ shown: i }) } })));
-    return el('div', { class: 'unicast-bar' }, this.axes, ...this.axisButtons());
+    this.toggle = el('button', { class: 'button small', type: 'button', hidden: true, data: { lines: '' }, text: t('flows.show'), title: t('flows.show.long'), on: { click: () => this.look({ lines: !this.#lined() }) } });
+    return el('div', { class: 'unicast-bar' }, this.axes, ...this.axisButtons(), this.toggle);
   }
 
   /** Another run, or another way to look at it. */
@@ -53,6 +58,7 @@ export class UnicastPane extends LadderPane {
     const runs = /** @type {UnicastRun[]} */ (this.session?.runs() ?? []);
     this.lanes = runs.map((run) => new Lane(run));
     this.#pointed = null;
+    this.lines = null;
     this.begin();
   }
 
@@ -61,6 +67,7 @@ export class UnicastPane extends LadderPane {
     if (!session?.run || this.hidden || !this.scroller || this.lanes[0]?.run !== session.run) return;
     this.learn();
     this.plan();
+    this.#showFlows();
     this.keepUp();
     this.#draw();
     this.#showTools();
@@ -106,6 +113,26 @@ export class UnicastPane extends LadderPane {
     ctx.clearRect(0, look.top, width, height);
     backdrop(ctx, { ...look, width, gutter, lanes, origin: lanes[0].run.origin, logical: this.kind === 'logical' });
     for (const lane of lanes) lane.paint(ctx, this.#lookOf(lane));
+  }
+
+  /** Whether the lines of the flows are shown. */
+  #lined() { return this.lines ?? this.lanes.some(({ flows }) => flows?.mixed); }
+
+  /** The flows that share a line, above the arrows. */
+  #showFlows() {
+    const both = this.#both();
+    const any = this.lanes.some(({ flows }) => flows?.any);
+    this.toggle.hidden = !any;
+    setAttr(this.toggle, 'aria-pressed', String(this.#lined()));
+    this.flows.hidden = !any || !this.#lined();
+    if (this.flows.hidden) return;
+    const colours = this.colours ??= palette(this);
+    const end = Math.max(...this.lanes.map(({ run }) => run.end));
+    this.panels?.forEach((panel, i) => {
+      const lane = this.lanes[i];
+      panel.node.hidden = !lane || !both.includes(lane) || !lane.flows?.any;
+    });
+    this.panels?.forEach((panel, i) => { if (!panel.node.hidden) panel.update(this.lanes[i], colours, end); });
   }
 
   /** Heads, tabs, and the list beside the picture. */

@@ -68,4 +68,5 @@ export const signs = () => [
   el('ul', { class: 'signs' }, ...SIGNS.map(sign)),
   el('p', { text: t('signs.margins') }),
   el('p', { text: t('signs.conditions') }),
+  el('p', { text: t('signs.flows') }),
 ];

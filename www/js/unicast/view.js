@@ -52,6 +52,12 @@ function nodeFacts({ peers }) {
 /** A scenario in which every node has the same congestion control. @param {T.UnicastScenario} scenario @param {NonNullable<Way['congestion']>} congestion */
 const controlled = (scenario, congestion) => ({ ...scenario, config: { ...scenario.config, congestion }, nodes: scenario.nodes.map(({ name }) => ({ name })) });
 
+/** The same flows before a buffer as it is, and a tenth of it: what differs between controllers is who gives way. @param {T.UnicastScenario} scenario */
+const buffers = ({ link, ...scenario }) => [link.queue, Math.round(link.queue / 10)].map((queue) => ({ name: t('buffer.of', { us: (1e6 * queue) / link.rate }), scenario: { ...scenario, link: { ...link, queue } } }));
+
+/** Whether a line is shared by senders with controllers of their own. @param {T.UnicastScenario} scenario */
+const mixed = ({ shared, link, nodes }) => shared && link.rate > 0 && link.queue > 0 && nodes.some(({ congestion }) => congestion);
+
 /** @type {View} */
 export const unicast = {
   id: 'unicast',
@@ -65,6 +71,7 @@ export const unicast = {
     return ladder ? new UnicastRun(ladder) : null;
   },
   variants(scenario, told = false) {
+    if (!scenario.variants?.length && mixed(scenario)) return told ? [] : buffers(scenario);
     const ways = scenario.variants?.length ? scenario.variants : told ? [] : ['unicast3', 'adaptive'].map((profile) => ({ name: profile, profile }));
     return ways.map((/** @type {Way} */ { profile, congestion }) => (congestion
       ? { name: t(`congestion.${congestion}`), scenario: controlled({ ...scenario, profile }, congestion) }

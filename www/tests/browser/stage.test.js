@@ -71,7 +71,7 @@ for (const name of BROWSERS) {
 
     test('what two pictures beside each other say can be read', async () => {
       const wrong = [];
-      for (const story of ['unicast?p=lose-middle&t=400', 'unicast?p=fill-the-queue&t=600', 'swarm?p=two-for-one&t=5000']) {
+      for (const story of ['unicast?p=lose-middle&t=400', 'unicast?p=fill-the-queue&t=600', 'unicast?p=two-controllers&t=5000', 'unicast?p=two-controllers&m=compare&t=5000', 'swarm?p=two-for-one&t=5000']) {
         const { page } = await open(started, `#1/${story}`);
         for (const [width, height] of [[1024, 768], [1280, 800], [1920, 1080]]) {
           await page.setViewport({ width, height });

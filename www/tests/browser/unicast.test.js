@@ -121,6 +121,99 @@ for (const name of BROWSERS) {
       await page.close();
     });
 
+    test('two controllers on one line: what each has of it on one clock, and why one slows down', async () => {
+      const { page, complaints } = await open(started, '#1/unicast?p=two-controllers&t=2000');
+      await drawn(page);
+      assert.equal((await state(page)).mode, 'single', 'they are in one world');
+      /** What the rows say at a moment. @param {number} us */
+      const at = async (us) => {
+        await page.evaluate((to) => /** @type {any} */ (document.querySelector('servent-lab')).session.clock.seek(to), us);
+        await frame(page);
+        return page.$$eval('.flows:not([hidden]) .flows-rows li', (rows) => rows.map((row) => ({ name: row.querySelector('.flow-name')?.textContent, part: Number(/(\d+)\s%/.exec(row.querySelector('.flow-has')?.textContent ?? '')?.[1]) })));
+      };
+      assert.deepEqual(await at(2e6), [{ name: 'A BBR', part: 100 }, { name: 'C CUBIC', part: 0 }]);
+      const [{ part: a }, { part: c }] = await at(5e6);
+      assert.ok(a > 40 && c > 25 && Math.abs(a + c - 100) <= 1, `${a} and ${c} %`);
+      assert.match(await page.$eval('.flows:not([hidden]) .flows-wait', (n) => n.textContent ?? ''), /waits \d+ ms, behind a full buffer 120 ms/);
+      // Each is painted, in a colour of its own.
+      const painted = await page.evaluate(async () => {
+        const { inks } = await import(/** @type {any} */ ('/js/theme.js'));
+        const pane = /** @type {Element} */ (document.querySelector('unicast-pane'));
+        const { colours } = inks(pane, ['flow-1', 'flow-2', 'held']);
+        const canvas = /** @type {HTMLCanvasElement} */ (pane.querySelector('.flows:not([hidden]) canvas'));
+        const { data } = /** @type {CanvasRenderingContext2D} */ (canvas.getContext('2d')).getImageData(0, 0, canvas.width, canvas.height);
+        return Object.values(colours).map((/** @type {string} */ colour) => {
+          const rgb = colour.match(/\d+/g)?.map(Number) ?? [];
+          let count = 0;
+          for (let i = 0; i < data.length; i += 4) if (rgb.every((part, j) => Math.abs(data[i + j] - part) < 12)) count += 1;
+          return count;
+        });
+      });
+      assert.ok(painted.every((count) => count > 100), painted.join());
+      await page.click('.flows:not([hidden]) [data-flow="1"] button');
+      await page.waitForFunction(() => document.querySelector('lab-inspector .numbers')?.textContent);
+      const asked = await page.evaluate(() => {
+        const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
+        return { ...session.current(), now: session.run.now, words: document.querySelector('lab-inspector .numbers')?.textContent ?? '' };
+      });
+      assert.deepEqual([asked.event.unicast?.what, asked.node, asked.now < 5e6], ['controlled', 0, true]);
+      assert.match(asked.words, /slower.+Meanwhile the line carried .+ % from A, \d+ % from C\./);
+      // The chart is a scale of time.
+      const box = await page.$eval('.flows:not([hidden]) .flows-room', (n) => { const { x, y, width, height } = n.getBoundingClientRect(); return { x, y, width, height }; });
+      await page.mouse.click(box.x + box.width / 2, box.y + box.height / 2);
+      const { now, end } = await state(page);
+      assert.ok(now > end * 0.4 && now < end * 0.6, `${now} of ${end}`);
+      await page.click('[data-lines]');
+      assert.equal(await page.$eval('.unicast-flows', (n) => n.checkVisibility()), false);
+      assert.deepEqual(complaints, []);
+      await page.close();
+    });
+
+    test('side by side two controllers have a deep buffer and a shallow one', async () => {
+      const { page } = await open(started, '#1/unicast?p=two-controllers&m=compare&t=4800');
+      await drawn(page);
+      await frame(page);
+      assert.deepEqual(await page.$$eval('.unicast-head h2', (heads) => heads.map((head) => head.textContent)), ['buffer of 120 ms', 'buffer of 12 ms']);
+      const parts = await page.$$eval('.flows:not([hidden])', (all) => all.map((n) => [...n.querySelectorAll('.flow-has')].map((has) => Number(/(\d+)\s%/.exec(has.textContent ?? '')?.[1]))));
+      assert.equal(parts.length, 2);
+      assert.ok(parts[0][1] > parts[1][1] && parts.every(([a, c]) => Math.abs(a + c - 100) <= 1), `in a shallow buffer CUBIC has less: ${JSON.stringify(parts)}`);
+      await page.close();
+    });
+
+    test('a second sender on the same line is one press in the form, and each has its controller', async () => {
+      const { page, complaints } = await open(started, `${STORY}&m=single&t=0`);
+      await drawn(page);
+      assert.equal(await page.$eval('[data-lines]', (n) => n.checkVisibility()), false, 'there is one sender');
+      await page.click('[data-tool="scenario"]');
+      await page.waitForSelector('dialog[open] [data-form="second"]');
+      await page.click('dialog [data-form="second"]');
+      const controls = () => page.$$eval('dialog select[name^="control"]', (all) => all.map((n) => /** @type {HTMLSelectElement} */ (n).value));
+      assert.deepEqual(await controls(), ['bbr', 'cubic']);
+      await page.select('dialog select[name="control.2"]', 'bbr');
+      await page.select('dialog select[name="control.0"]', 'cubic');
+      await page.click('dialog button[type="submit"]');
+      await page.waitForFunction(() => !document.querySelector('dialog'));
+      const { nodes, shared } = await page.evaluate(() => /** @type {any} */ (document.querySelector('servent-lab')).session.run.scenario);
+      assert.deepEqual([nodes.map((/** @type {any} */ node) => node.congestion ?? ''), shared], [['cubic', '', 'bbr'], true]);
+      await drawn(page);
+      await page.waitForFunction(() => document.querySelectorAll('.flows:not([hidden]) .flows-rows li').length === 2);
+      assert.deepEqual(await page.$$eval('.flows:not([hidden]) .flow-name', (all) => all.map((n) => n.textContent)), ['A CUBIC', 'C BBR']);
+      assert.deepEqual(complaints, []);
+      await page.close();
+    });
+
+    test('on a phone the lines of two flows leave room for the arrows', async () => {
+      for (const width of [320, 390]) {
+        const { page } = await open(started, '#1/unicast?p=two-controllers&t=5000', { width, height: 844 });
+        await drawn(page);
+        await frame(page);
+        assert.ok(await page.evaluate(() => document.documentElement.scrollWidth) <= width);
+        const [chart, arrows] = await page.$$eval('.flows-room, .unicast-body', (all) => all.filter((n) => n.checkVisibility()).map((n) => n.getBoundingClientRect().height));
+        assert.ok(chart >= 120 && arrows >= 100, `${chart} and ${arrows} pixels`);
+        await page.close();
+      }
+    });
+
     test('the rate of a line and its buffer are in the form of a scenario of one\'s own', async () => {
       const { page } = await open(started, '#1/unicast?p=fill-the-queue&t=0');
       await drawn(page);

@@ -31,6 +31,7 @@ const STORIES = {
   'five-percent': ['Fünf Prozent', 'Dreihundert Nachrichten über eine Verbindung, die in beiden Richtungen jedes zwanzigste Datagramm verliert. Vergleiche, wie lange die beiden Verfahren bei denselben Verlusten brauchen.'],
   'receiver-restart': ['Der Empfänger startet neu', 'Mitten in einer Reihe stürzt der Empfänger ab und kommt wieder, ohne etwas zu wissen. Er bittet um die erste Nachricht, die der Sender noch hat, und macht von dort weiter.'],
   'fill-the-queue': ['Wer füllt die Warteschlange?', 'A sendet B eine Datei, und C sendet B zehnmal in der Sekunde ein Wort, über eine langsame Leitung mit tiefem Puffer. Bleibt A bei der Rate, die es misst, gehen die Worte sofort durch; sendet A mehr, bis etwas verloren geht, wartet jedes Wort hinter der Datei.'],
+  'two-controllers': ['Zwei Regelungen, eine Leitung', 'A bleibt bei der Rate, die es misst (BBR), und hat die Leitung für sich, bis C kommt, das mehr sendet, bis etwas verloren geht (CUBIC). Sieh, wer die Warteschlange füllt und welchen Anteil der Leitung jeder hat, und frage, warum A langsamer wird.'],
   'close-in-flight': ['Schluss, während Nachrichten unterwegs sind', 'Der Sender schließt, während die letzten drei Nachrichten unterwegs verloren gehen. Sie werden trotzdem noch einmal gesendet, und die Verbindung endet, wenn der Empfänger sie hat.'],
 
   'two-for-one': ['Zwei für eins', 'Ein Upload verdient zwei Downloads; wer nichts verdient hat, ist blockiert. Die Blockierten werden zuerst um Stücke gebeten, also verdienen sie wieder.'],

@@ -10,6 +10,11 @@ const range = (a) => (a.from === a.to ? `${count(a.from)}` : `${count(a.from)} b
 const messages = (a) => (a.from === a.to ? `Nachricht ${count(a.from)}` : `Nachrichten ${range(a)}`);
 /** A rate. @param {number|null} each bytes a second */
 const rate = (each) => (each === null ? 'so viel das Fenster erlaubt' : each < 125e3 ? `${Math.round(each / 125)} kbit/s` : `${fixed(each / 125e3, 1)} Mbit/s`);
+/** What a shared line carried meanwhile. @param {[string, number][]} list bytes of each */
+const carried = (list) => {
+  const all = list.reduce((sum, [, bytes]) => sum + bytes, 0);
+  return list.length < 2 ? '' : ` Unterdessen trug die Leitung ${count(all)} B: ${list.map(([name, bytes]) => `${Math.round((100 * bytes) / all)} % von ${name}`).join(', ')}.`;
+};
 const peer = (/** @type {Args} */ a) => a.who ?? 'dem anderen Ende';
 /** The end that a node sees, calls, or gives up. */
 const whom = (/** @type {Args} */ a) => a.who ?? 'das andere Ende';
@@ -56,7 +61,7 @@ export const unicast = {
   'numbers.ack_sent': (a) => `Alles bis ${count(a.upto)} ist da; die neueste ist ${count(a.newest)}${a.newest > a.upto ? ', dazwischen fehlt also etwas' : ''}.`,
   'numbers.requested': (a) => `${plural(a.count, 'Nummer fehlt', 'Nummern fehlen')} zwischen ${count(a.from_number)} und ${count(a.to_number)}.`,
   'numbers.rtt': (a) => `Hin und zurück dauert es ${ms(a.smoothed)}, mal mehr, mal weniger: ${ms(a.variation)}; die Geduld reicht ${ms(a.timeout)}.`,
-  'numbers.controlled': (a) => `Rate ${a.rate_before === null ? '' : `${rate(a.rate_before)} → `}${rate(a.rate)}, Fenster ${a.window_before === null ? '' : `${count(a.window_before)} → `}${count(a.window)} B${a.window < a.window_before || (a.rate !== null && a.rate < a.rate_before) ? `: langsamer, ${a.lost ? `denn ${count(a.lost)} B gingen verloren` : 'ohne dass etwas verloren ging'}` : ''}. Hin und zurück dauerte es ${ms(a.trip)}; ${ms(a.queued)} davon war Warten, denn am kürzesten waren es ${ms(a.least)}.`,
+  'numbers.controlled': (a) => `Rate ${a.rate_before === null ? '' : `${rate(a.rate_before)} → `}${rate(a.rate)}, Fenster ${a.window_before === null ? '' : `${count(a.window_before)} → `}${count(a.window)} B${a.window < a.window_before || (a.rate !== null && a.rate < a.rate_before) ? `: langsamer, ${a.lost ? `denn ${count(a.lost)} B gingen verloren` : 'ohne dass etwas verloren ging'}` : ''}. Hin und zurück dauerte es ${ms(a.trip)}; ${ms(a.queued)} davon war Warten, denn am kürzesten waren es ${ms(a.least)}.${carried(a.carried ?? [])}`,
   'outcome.delivered': 'zugestellt',
   'outcome.delivered.of': (a) => `${count(a.delivered)} von ${count(a.written)}${a.last ? ` bis ${a.last}` : ''}`,
   'outcome.delivered.long': 'Nachrichten, die bei der Anwendung am anderen Ende ankamen, von den übergebenen, und wann die letzte kam',
@@ -70,6 +75,27 @@ export const unicast = {
   'profile.adaptive': 'angepasst',
   'congestion.bbr': 'BBR: hält die gemessene Rate',
   'congestion.cubic': 'CUBIC: mehr bis zum Verlust',
+  'congestion.none': 'keine: so viel das Fenster erlaubt',
+  'buffer.of': (a) => `Puffer von ${ms(a.us)}`,
+  'flows.label': 'Die Sender an einer Leitung, und was jeder von ihr hat',
+  'flows.show': 'Verlauf',
+  'flows.show.long': 'Raten, Fenster und die Warteschlange der Sender an einer Leitung, über den Pfeilen',
+  'flows.rate': (a) => rate(a.rate),
+  'flows.bytes': (a) => `${a.kb} kB`,
+  'flows.strip.0': 'kommt an',
+  'flows.strip.1': 'darf gesendet werden',
+  'flows.strip.2': 'Fenster',
+  'flows.strip.3': 'wartet in der Schlange',
+  'flows.has': (a) => `${rate(a.rate)} · ${a.part} %`,
+  'flows.may': (a) => `darf ${rate(a.rate)} senden, Fenster ${count(a.window)} B`,
+  'flows.none': 'hat noch nichts zu senden',
+  'flows.wait': (a) => `Was jetzt gesendet wird, wartet ${ms(a.wait)}${a.depth ? `, hinter einem vollen Puffer ${ms(a.depth)}` : ''}. ▾ ein Sender wird langsamer, ✕ die Schlange war voll.`,
+  'flows.why': 'Warum langsamer?',
+  'flows.why.long': (a) => `Warum wurde ${a.name} langsamer? Geht zum letzten Mal vor jetzt`,
+  'flows.why.none': (a) => `${a.name} ist noch nicht langsamer geworden.`,
+  'flows.because': (a) => `${a.name}: ${a.words}`,
+  'flows.control.none': 'ungeregelt',
+  'flows.control.fixed': 'festes Fenster',
   'profile.unicast3.long': 'UNICAST3 wörtlich: Alle 500 ms heilt ein Durchlauf, was verloren ging',
   'profile.adaptive.long': 'Dieselbe Heilung von beiden Seiten, im Takt der Laufzeiten der Verbindung',
   'axis.label': 'Zeit auf der Achse',
@@ -140,6 +166,7 @@ export const unicast = {
   'sign.full': 'ein Datagramm, das die Warteschlange voll fand',
   'signs.margins': 'Links der Sender: Bis zur ersten Kante ist alles bestätigt (HA), bis zur zweiten alles gesendet (HS). Rechts der Empfänger: eine Spalte je Nachricht, schraffiert, solange sie auf eine frühere wartet, gefüllt, sobald sie zugestellt ist. Eine Klammer verbindet, was eine Bestätigung zum ersten Mal umfasst.',
   'signs.conditions': 'Wo der Stau geregelt wird, zeigt der linke Rand stattdessen Rate (dick) und Fenster (dünn) jedes Senders und der rechte, wie lange Datagramme in der Warteschlange standen; eine volle Zeile ist eines, das sie voll fand.',
+  'signs.flows': 'Wo mehrere Sender eine Leitung teilen, hat jeder eine Farbe und einen Strich für sich; das Bild über den Pfeilen zeigt, was von jedem ankommt, übereinander bis zur Rate der Leitung, was jeder senden darf, sein Fenster, und wie lange in der Schlange wartet, was gesendet wird. Ein Dreieck steht, wo ein Sender langsamer wurde, ein Kreuz, wo etwas die Schlange voll fand.',
   'end.sender': 'Sender',
   'end.receiver': 'Empfänger',
   'end.sender.open': 'Sender',
@@ -194,6 +221,9 @@ export const unicast = {
   'form.duplicate': 'Doppelt, %',
   'form.reorder': 'Vertauscht, %',
   'form.sends': (a) => `Was ${a.from} sendet${a.of > 1 ? ` (${a.nth} von ${a.of})` : ''}`,
+  'form.control': 'Regelung',
+  'form.shared': 'Alle zu einem Ende teilen seine Leitung',
+  'form.second': 'Ein zweiter Sender an derselben Leitung',
   'form.send.count': 'Nachrichten',
   'form.send.size': 'Bytes je Nachricht',
   'form.send.every': 'Eine alle, ms',

@@ -31,6 +31,7 @@ const STORIES = {
   'five-percent': ['Cinco por ciento', 'Trescientos mensajes por un enlace que pierde uno de cada veinte datagramas en ambos sentidos. Compare cuánto tardan los dos procedimientos con las mismas pérdidas.'],
   'receiver-restart': ['El receptor se reinicia', 'En medio de una serie el receptor muere y vuelve sin saber nada. Pide el primer mensaje que el emisor todavía tiene, y sigue desde ahí.'],
   'fill-the-queue': ['¿Quién llena la cola?', 'A envía a B un archivo y C envía a B una palabra diez veces por segundo, por una línea lenta con un búfer profundo. Si A sigue el ritmo que mide, las palabras pasan enseguida; si A envía más hasta que algo se pierde, cada palabra espera detrás del archivo.'],
+  'two-controllers': ['Dos reguladores, una línea', 'A sigue el ritmo que mide (BBR) y tiene la línea para sí, hasta que llega C, que envía más hasta que algo se pierde (CUBIC). Mira quién llena la cola y qué parte de la línea tiene cada uno, y pregunta por qué A va más despacio.'],
   'close-in-flight': ['Cierre con mensajes en camino', 'El emisor cierra mientras los tres últimos mensajes se pierden por el camino. Aun así se envían otra vez, y la conexión termina cuando el receptor los tiene.'],
 
   'two-for-one': ['Dos por una', 'Una subida gana dos descargas; el que no ha ganado nada está bloqueado. A los bloqueados se les piden piezas primero, así que vuelven a ganar.'],

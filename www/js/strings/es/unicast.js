@@ -10,6 +10,11 @@ const range = (a) => (a.from === a.to ? `${count(a.from)}` : `${count(a.from)} a
 const messages = (a) => (a.from === a.to ? `el mensaje ${count(a.from)}` : `los mensajes ${range(a)}`);
 /** A rate. @param {number|null} each bytes a second */
 const rate = (each) => (each === null ? 'tanto como permite la ventana' : each < 125e3 ? `${Math.round(each / 125)} kbit/s` : `${fixed(each / 125e3, 1)} Mbit/s`);
+/** What a shared line carried meanwhile. @param {[string, number][]} list bytes of each */
+const carried = (list) => {
+  const all = list.reduce((sum, [, bytes]) => sum + bytes, 0);
+  return list.length < 2 ? '' : ` Mientras tanto la línea llevó ${count(all)} B: ${list.map(([name, bytes]) => `${Math.round((100 * bytes) / all)} % de ${name}`).join(', ')}.`;
+};
 const peer = (/** @type {Args} */ a) => a.who ?? 'el otro extremo';
 /** The end that a node sees, calls, or gives up. */
 const whom = (/** @type {Args} */ a) => a.who ?? 'el otro extremo';
@@ -56,7 +61,7 @@ export const unicast = {
   'numbers.ack_sent': (a) => `Todo hasta ${count(a.upto)} está aquí; el más nuevo es ${count(a.newest)}${a.newest > a.upto ? ', así que en medio falta algo' : ''}.`,
   'numbers.requested': (a) => `${plural(a.count, 'número falta', 'números faltan')} entre ${count(a.from_number)} y ${count(a.to_number)}.`,
   'numbers.rtt': (a) => `Ir y volver tarda ${ms(a.smoothed)}, con una variación de ${ms(a.variation)}; la paciencia dura ${ms(a.timeout)}.`,
-  'numbers.controlled': (a) => `Ritmo ${a.rate_before === null ? '' : `${rate(a.rate_before)} → `}${rate(a.rate)}, ventana ${a.window_before === null ? '' : `${count(a.window_before)} → `}${count(a.window)} B${a.window < a.window_before || (a.rate !== null && a.rate < a.rate_before) ? `: más despacio, ${a.lost ? `pues se perdieron ${count(a.lost)} B` : 'sin que se perdiera nada'}` : ''}. La ida y vuelta duró ${ms(a.trip)}; ${ms(a.queued)} fueron de espera, pues la más corta duró ${ms(a.least)}.`,
+  'numbers.controlled': (a) => `Ritmo ${a.rate_before === null ? '' : `${rate(a.rate_before)} → `}${rate(a.rate)}, ventana ${a.window_before === null ? '' : `${count(a.window_before)} → `}${count(a.window)} B${a.window < a.window_before || (a.rate !== null && a.rate < a.rate_before) ? `: más despacio, ${a.lost ? `pues se perdieron ${count(a.lost)} B` : 'sin que se perdiera nada'}` : ''}. La ida y vuelta duró ${ms(a.trip)}; ${ms(a.queued)} fueron de espera, pues la más corta duró ${ms(a.least)}.${carried(a.carried ?? [])}`,
   'outcome.delivered': 'entregados',
   'outcome.delivered.of': (a) => `${count(a.delivered)} de ${count(a.written)}${a.last ? ` (${a.last})` : ''}`,
   'outcome.delivered.long': 'Mensajes que llegaron a la aplicación del otro extremo, de los que se entregaron para enviar, y cuándo llegó el último',
@@ -70,6 +75,27 @@ export const unicast = {
   'profile.adaptive': 'adaptado',
   'congestion.bbr': 'BBR: al ritmo medido',
   'congestion.cubic': 'CUBIC: más hasta perder algo',
+  'congestion.none': 'ninguno: todo lo que permite la ventana',
+  'buffer.of': (a) => `búfer de ${ms(a.us)}`,
+  'flows.label': 'Los emisores de una línea y lo que cada uno tiene de ella',
+  'flows.show': 'Curvas',
+  'flows.show.long': 'Ritmos, ventanas y cola de los emisores de una línea, encima de las flechas',
+  'flows.rate': (a) => rate(a.rate),
+  'flows.bytes': (a) => `${a.kb} kB`,
+  'flows.strip.0': 'llega',
+  'flows.strip.1': 'puede enviarse',
+  'flows.strip.2': 'ventana',
+  'flows.strip.3': 'espera en la cola',
+  'flows.has': (a) => `${rate(a.rate)} · ${a.part} %`,
+  'flows.may': (a) => `puede enviar ${rate(a.rate)}, ventana ${count(a.window)} B`,
+  'flows.none': 'aún no tiene nada que enviar',
+  'flows.wait': (a) => `Lo que se envía ahora espera ${ms(a.wait)}${a.depth ? `; tras un búfer lleno, ${ms(a.depth)}` : ''}. ▾ un emisor va más despacio, ✕ la cola estaba llena.`,
+  'flows.why': '¿Por qué más lento?',
+  'flows.why.long': (a) => `¿Por qué fue ${a.name} más despacio? Va a la última vez antes de ahora`,
+  'flows.why.none': (a) => `${a.name} aún no ha ido más despacio.`,
+  'flows.because': (a) => `${a.name}: ${a.words}`,
+  'flows.control.none': 'sin regular',
+  'flows.control.fixed': 'ventana fija',
   'profile.unicast3.long': 'UNICAST3 al pie de la letra: cada 500 ms una tarea repara lo que se perdió',
   'profile.adaptive.long': 'La misma reparación desde ambos lados, al ritmo del propio enlace',
   'axis.label': 'El tiempo en el eje',
@@ -140,6 +166,7 @@ export const unicast = {
   'sign.full': 'un datagrama que encontró la cola llena',
   'signs.margins': 'A la izquierda, el emisor: hasta el primer borde todo está confirmado (HA), hasta el segundo todo está enviado (HS). A la derecha, el receptor: una columna por mensaje, rayada mientras espera a uno anterior, llena en cuanto se entrega. Un corchete une lo que un acuse de recibo abarca por primera vez.',
   'signs.conditions': 'Donde se regula la congestión, el margen izquierdo muestra el ritmo (grueso) y la ventana (fina) de cada emisor, y el derecho cuánto esperaron los datagramas en la cola; una fila llena es uno que encontró la cola llena.',
+  'signs.flows': 'Donde varios emisores comparten una línea, cada uno tiene un color y un trazo propios; el gráfico encima de las flechas muestra lo que llega de cada uno, uno sobre otro hasta la tasa de la línea, lo que cada uno puede enviar, su ventana y cuánto espera en la cola lo que se envía. Un triángulo marca dónde un emisor fue más despacio; una cruz, lo que encontró la cola llena.',
   'end.sender': 'emisor',
   'end.receiver': 'receptor',
   'end.sender.open': 'Emisor',
@@ -194,6 +221,9 @@ export const unicast = {
   'form.duplicate': 'Dobles, %',
   'form.reorder': 'Desordenados, %',
   'form.sends': (a) => `Lo que envía ${a.from}${a.of > 1 ? ` (${a.nth} de ${a.of})` : ''}`,
+  'form.control': 'Regulación',
+  'form.shared': 'Todos hacia un extremo comparten su línea',
+  'form.second': 'Un segundo emisor en la misma línea',
   'form.send.count': 'Mensajes',
   'form.send.size': 'Bytes por mensaje',
   'form.send.every': 'Uno cada, ms',

@@ -31,6 +31,7 @@ const STORIES = {
   'five-percent': ['Cinq pour cent', 'Trois cents messages sur un lien qui perd un datagramme sur vingt dans les deux sens. Comparez le temps que mettent les deux procédés avec les mêmes pertes.'],
   'receiver-restart': ['Le récepteur redémarre', 'Au milieu d’une série, le récepteur est tué et revient sans rien savoir. Il demande le premier message que l’émetteur a encore, et continue à partir de là.'],
   'fill-the-queue': ['Qui remplit la file ?', 'A envoie à B un fichier et C envoie à B un mot dix fois par seconde, par une ligne lente avec un tampon profond. Si A garde le débit qu’il mesure, les mots passent aussitôt ; si A envoie plus jusqu’à une perte, chaque mot attend derrière le fichier.'],
+  'two-controllers': ['Deux réglages, une ligne', 'A garde le débit qu’il mesure (BBR) et a la ligne pour lui, jusqu’à ce qu’arrive C, qui envoie plus jusqu’à une perte (CUBIC). Regarde qui remplit la file et quelle part de la ligne chacun a, et demande pourquoi A ralentit.'],
   'close-in-flight': ['Fermer avec des messages en route', 'L’émetteur ferme alors que les trois derniers messages se perdent en chemin. Ils sont renvoyés quand même, et la connexion finit quand le récepteur les a.'],
 
   'two-for-one': ['Deux pour un', 'Un envoi gagne deux téléchargements ; celui qui n’a rien gagné est bloqué. On demande d’abord des pièces aux bloqués, ils gagnent donc de nouveau.'],

@@ -10,6 +10,11 @@ const range = (a) => (a.from === a.to ? `${count(a.from)}` : `${count(a.from)} �
 const messages = (a) => (a.from === a.to ? `le message ${count(a.from)}` : `les messages ${range(a)}`);
 /** A rate. @param {number|null} each bytes a second */
 const rate = (each) => (each === null ? 'autant que la fenêtre le permet' : each < 125e3 ? `${Math.round(each / 125)} kbit/s` : `${fixed(each / 125e3, 1)} Mbit/s`);
+/** What a shared line carried meanwhile. @param {[string, number][]} list bytes of each */
+const carried = (list) => {
+  const all = list.reduce((sum, [, bytes]) => sum + bytes, 0);
+  return list.length < 2 ? '' : ` Pendant ce temps la ligne a porté ${count(all)} B : ${list.map(([name, bytes]) => `${Math.round((100 * bytes) / all)} % de ${name}`).join(', ')}.`;
+};
 const peer = (/** @type {Args} */ a) => a.who ?? 'l’autre bout';
 /** The end that a node sees, calls, or gives up. */
 const whom = (/** @type {Args} */ a) => a.who ?? 'l’autre bout';
@@ -56,7 +61,7 @@ export const unicast = {
   'numbers.ack_sent': (a) => `Tout est là jusqu’à ${count(a.upto)} ; le plus récent est ${count(a.newest)}${a.newest > a.upto ? ', il manque donc quelque chose entre les deux' : ''}.`,
   'numbers.requested': (a) => `${plural(a.count, 'numéro manque', 'numéros manquent')} entre ${count(a.from_number)} et ${count(a.to_number)}.`,
   'numbers.rtt': (a) => `L’aller-retour prend ${ms(a.smoothed)}, à ${ms(a.variation)} près ; la patience dure ${ms(a.timeout)}.`,
-  'numbers.controlled': (a) => `Débit ${a.rate_before === null ? '' : `${rate(a.rate_before)} → `}${rate(a.rate)}, fenêtre ${a.window_before === null ? '' : `${count(a.window_before)} → `}${count(a.window)} B${a.window < a.window_before || (a.rate !== null && a.rate < a.rate_before) ? ` : plus lentement, ${a.lost ? `car ${count(a.lost)} B ont été perdus` : 'sans que rien soit perdu'}` : ''}. L’aller-retour a duré ${ms(a.trip)} ; ${ms(a.queued)} étaient de l’attente, car le plus court a duré ${ms(a.least)}.`,
+  'numbers.controlled': (a) => `Débit ${a.rate_before === null ? '' : `${rate(a.rate_before)} → `}${rate(a.rate)}, fenêtre ${a.window_before === null ? '' : `${count(a.window_before)} → `}${count(a.window)} B${a.window < a.window_before || (a.rate !== null && a.rate < a.rate_before) ? ` : plus lentement, ${a.lost ? `car ${count(a.lost)} B ont été perdus` : 'sans que rien soit perdu'}` : ''}. L’aller-retour a duré ${ms(a.trip)} ; ${ms(a.queued)} étaient de l’attente, car le plus court a duré ${ms(a.least)}.${carried(a.carried ?? [])}`,
   'outcome.delivered': 'remis',
   'outcome.delivered.of': (a) => `${count(a.delivered)} sur ${count(a.written)}${a.last ? ` (${a.last})` : ''}`,
   'outcome.delivered.long': 'Messages arrivés à l’application de l’autre bout, parmi ceux confiés, et quand est venu le dernier',
@@ -70,6 +75,27 @@ export const unicast = {
   'profile.adaptive': 'adapté',
   'congestion.bbr': 'BBR : au débit mesuré',
   'congestion.cubic': 'CUBIC : plus jusqu’à une perte',
+  'congestion.none': 'aucun : tout ce que permet la fenêtre',
+  'buffer.of': (a) => `tampon de ${ms(a.us)}`,
+  'flows.label': 'Les émetteurs d’une ligne, et ce que chacun en a',
+  'flows.show': 'Courbes',
+  'flows.show.long': 'Débits, fenêtres et file des émetteurs d’une ligne, au-dessus des flèches',
+  'flows.rate': (a) => rate(a.rate),
+  'flows.bytes': (a) => `${a.kb} kB`,
+  'flows.strip.0': 'arrive',
+  'flows.strip.1': 'peut être envoyé',
+  'flows.strip.2': 'fenêtre',
+  'flows.strip.3': 'attend dans la file',
+  'flows.has': (a) => `${rate(a.rate)} · ${a.part} %`,
+  'flows.may': (a) => `peut envoyer ${rate(a.rate)}, fenêtre ${count(a.window)} B`,
+  'flows.none': 'n’a encore rien à envoyer',
+  'flows.wait': (a) => `Ce qui part maintenant attend ${ms(a.wait)}${a.depth ? ` ; derrière un tampon plein, ${ms(a.depth)}` : ''}. ▾ un émetteur ralentit, ✕ la file était pleine.`,
+  'flows.why': 'Pourquoi plus lent ?',
+  'flows.why.long': (a) => `Pourquoi ${a.name} a-t-il ralenti ? Va à la dernière fois avant maintenant`,
+  'flows.why.none': (a) => `${a.name} n’a pas encore ralenti.`,
+  'flows.because': (a) => `${a.name} : ${a.words}`,
+  'flows.control.none': 'sans réglage',
+  'flows.control.fixed': 'fenêtre fixe',
   'profile.unicast3.long': 'UNICAST3 à la lettre : toutes les 500 ms, une tâche répare ce qui s’est perdu',
   'profile.adaptive.long': 'La même réparation des deux côtés, au rythme du lien lui-même',
   'axis.label': 'Le temps sur l’axe',
@@ -140,6 +166,7 @@ export const unicast = {
   'sign.full': 'un datagramme qui a trouvé la file pleine',
   'signs.margins': 'À gauche, l’émetteur : jusqu’au premier bord tout est acquitté (HA), jusqu’au second tout est envoyé (HS). À droite, le récepteur : une colonne par message, hachurée tant qu’elle en attend un plus ancien, pleine dès qu’elle est remise. Une accolade réunit ce qu’un acquittement couvre pour la première fois.',
   'signs.conditions': 'Là où la congestion est réglée, la marge de gauche montre le débit (épais) et la fenêtre (fine) de chaque émetteur, et celle de droite combien de temps les datagrammes ont attendu dans la file ; une ligne pleine en est un qui a trouvé la file pleine.',
+  'signs.flows': 'Là où plusieurs émetteurs partagent une ligne, chacun a sa couleur et son trait ; le graphique au-dessus des flèches montre ce qui arrive de chacun, l’un sur l’autre jusqu’au débit de la ligne, ce que chacun peut envoyer, sa fenêtre, et combien ce qui part attend dans la file. Un triangle marque où un émetteur a ralenti, une croix ce qui a trouvé la file pleine.',
   'end.sender': 'émetteur',
   'end.receiver': 'récepteur',
   'end.sender.open': 'Émetteur',
@@ -194,6 +221,9 @@ export const unicast = {
   'form.duplicate': 'Doublés, %',
   'form.reorder': 'Désordonnés, %',
   'form.sends': (a) => `Ce qu’envoie ${a.from}${a.of > 1 ? ` (${a.nth} sur ${a.of})` : ''}`,
+  'form.control': 'Réglage',
+  'form.shared': 'Tous vers un bout partagent sa ligne',
+  'form.second': 'Un second émetteur sur la même ligne',
   'form.send.count': 'Messages',
   'form.send.size': 'Octets par message',
   'form.send.every': 'Un toutes les, ms',
