@@ -7,7 +7,7 @@ use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use serde::{Deserialize, Serialize};
 
 use super::{Config, DownloadSource};
-use crate::address::{LOWEST_PORT, Reach, plausible, reach};
+use crate::address::{Reach, plausible, reach};
 
 /// Why an alternate location was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -69,49 +69,9 @@ pub(super) fn check_location(
     Ok(())
 }
 
-/// Checks an address to which the source at `from` redirects us; `secure` is
-/// true when it is to be asked over TLS.
-///
-/// Web servers redirect to each other on their usual ports, so those are
-/// allowed here, as is the port of the source itself.
-///
-/// # Errors
-/// Why we do not go there.
-pub fn may_follow(from: SocketAddr, to: SocketAddr, secure: bool) -> Result<(), AltRefusal> {
-    if !plausible(to.ip(), from.ip()) {
-        return Err(AltRefusal::Private);
-    }
-    let usual = if secure { 443 } else { 80 };
-    if to.port() < LOWEST_PORT && to.port() != usual && to.port() != from.port() {
-        return Err(AltRefusal::Port);
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_redirect_leads_to_web_servers_and_servents_and_to_no_other_service() {
-        let follow = |from: &str, to: &str, secure| {
-            may_follow(from.parse().unwrap(), to.parse().unwrap(), secure)
-        };
-        for (to, secure) in
-            [("81.1.2.3:80", false), ("81.1.2.3:443", true), ("81.1.2.3:1024", true)]
-        {
-            assert_eq!(follow("80.1.2.3:6346", to, secure), Ok(()), "{to}");
-        }
-        for (to, secure) in [("81.1.2.3:80", true), ("81.1.2.3:443", false), ("81.1.2.3:25", false)]
-        {
-            assert_eq!(follow("80.1.2.3:6346", to, secure), Err(AltRefusal::Port), "{to}");
-        }
-        assert_eq!(follow("80.1.2.3:81", "80.1.2.4:81", false), Ok(()));
-        for to in ["10.0.0.1:80", "127.0.0.1:6346", "[fc00::1]:443", "224.0.0.1:80"] {
-            assert_eq!(follow("80.1.2.3:80", to, false), Err(AltRefusal::Private), "{to}");
-        }
-        assert_eq!(follow("10.0.0.1:80", "10.0.0.2:80", false), Ok(()));
-    }
 
     #[test]
     fn behind_a_proxy_the_origin_is_the_teller() {

@@ -104,7 +104,7 @@ impl Download {
             SourceReply::Told(QueueReply::Busy { .. })
                 if head.headers.get("Location").is_some() =>
             {
-                self.sent_on(no, head, cx);
+                self.redirected(no, head, cx);
             }
             SourceReply::Told(told) => {
                 self.receive_position(no, told, head, cx);
@@ -124,7 +124,7 @@ impl Download {
                     self.trouble(no, SourceTrouble::RangeUnavailable, cx);
                 }
             }
-            SourceReply::Moved => self.sent_on(no, head, cx),
+            SourceReply::Moved => self.redirected(no, head, cx),
             SourceReply::Trouble(why) => self.trouble(no, why, cx),
             SourceReply::Useless(why) => {
                 if !self.ask_otherwise(no, head, cx) {

@@ -17,10 +17,10 @@ mod download;
 mod event;
 mod goodbye;
 mod io;
-mod moved;
 mod open;
 mod proof;
 mod ranges;
+mod redirect;
 mod reply;
 mod row;
 mod source;
@@ -35,13 +35,14 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
-pub use self::alts::{AltRefusal, may_follow};
+pub use self::alts::AltRefusal;
 pub use self::config::Config;
 use self::cx::{Conns, FetchCx, Speech};
 use self::download::{Download, State};
 pub use self::event::{Event, FetchFailure, FetchLimit, SourceTrouble};
 pub use self::io::{DialError, StoreError};
 pub use self::proof::version::FileVersion;
+pub use self::redirect::may_follow_redirect;
 pub use self::row::{DownloadSource, Get, PartRow, Ticket};
 pub use self::view::{FetchView, SourceView};
 use crate::engine::{Engine, FxOf};
@@ -531,7 +532,7 @@ impl Fetches {
                 self.with(fetch, now, fx, |d, cx| d.verified(sha1, cx));
             }
             Input::Moved { fetch, from, to } => {
-                self.with(fetch, now, fx, |d, cx| d.moved(&from, to, cx));
+                self.with(fetch, now, fx, |d, cx| d.redirect_located(&from, to, cx));
             }
             Input::RestorePaused(fetch) => {
                 self.with(fetch, now, fx, |d, _| d.state = State::Paused);

@@ -182,7 +182,9 @@ impl Router {
             };
         }
         let even = Even { pause: self.queries.pause(), at_once: self.config.queries_at_once };
-        if !self.links.asks(now, slot, even) || self.queries.put(now, mark, route) == Err(Full) {
+        if !self.links.admit_query(now, slot, even)
+            || self.queries.put(now, mark, route) == Err(Full)
+        {
             return DropReason::Quota.into();
         }
         // The tables turn at different times: what this one still knows of an
@@ -419,7 +421,7 @@ impl Router {
             Qrp::Reset { .. } => true,
             Qrp::Patch { seq, count, .. } => seq >= count,
         };
-        if costs && !self.links.tells(now, slot, even) {
+        if costs && !self.links.admit_table(now, slot, even) {
             if let Some(link) = self.links.at_mut(slot) {
                 link.keywords = None; // It would not be true.
             }

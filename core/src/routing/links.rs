@@ -206,12 +206,12 @@ impl NeighbourLinks {
     }
 
     /// Counts a query of a slot; false when it has sent too many at once.
-    pub(super) fn asks(&mut self, now: Instant, slot: u32, even: Even) -> bool {
+    pub(super) fn admit_query(&mut self, now: Instant, slot: u32, even: Even) -> bool {
         self.paces.get_mut(slot as usize).is_some_and(|paces| even.takes(now, &mut paces.queries))
     }
 
     /// The same for a keyword table, or a change of one.
-    pub(super) fn tells(&mut self, now: Instant, slot: u32, even: Even) -> bool {
+    pub(super) fn admit_table(&mut self, now: Instant, slot: u32, even: Even) -> bool {
         self.paces.get_mut(slot as usize).is_some_and(|paces| even.takes(now, &mut paces.tables))
     }
 
@@ -345,12 +345,12 @@ mod tests {
         let even = Even { pause, at_once: 2 };
         let mut links = NeighbourLinks::default();
         link(&mut links, 1, |_| 0);
-        let mut asks = |at: u64| links.asks(now + Duration::from_secs(at), 0, even);
+        let mut asks = |at: u64| links.admit_query(now + Duration::from_secs(at), 0, even);
         let took = [0, 0, 0, 9, 10, 10, 40, 40, 40].map(&mut asks);
         assert_eq!(took, [true, true, false, false, true, false, true, true, false]);
-        assert!(links.tells(now, 0, even), "tables are counted apart");
+        assert!(links.admit_table(now, 0, even), "tables are counted apart");
         let all = Even { at_once: 0, ..even };
-        assert!((0..9).all(|_| links.asks(now, 0, all)), "no limit");
-        assert!(!links.asks(now, 7, even), "no neighbour is there");
+        assert!((0..9).all(|_| links.admit_query(now, 0, all)), "no limit");
+        assert!(!links.admit_query(now, 7, even), "no neighbour is there");
     }
 }

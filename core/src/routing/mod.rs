@@ -29,7 +29,7 @@
 //! its further messages are dropped; entries of others are never dropped early
 //! for it.
 //!
-//! **One verdict.** `judge` decides and `carry` carries it out:
+//! **One verdict.** `decide` decides and `carry` carries it out:
 //! [`RoutingVerdict::Forward`], [`RoutingVerdict::Local`] or [`RoutingVerdict::Drop`] with its
 //! reason. What is dropped is never forwarded.
 //!
@@ -40,7 +40,7 @@
 //! # The parts
 //!
 //! `generation`, `memory`, `route` are the tables; `links`, `flow` the
-//! neighbours; `judge` decides on the kinds that are forwarded, `pings` handles
+//! neighbours; `decide` decides on the kinds that are forwarded, `pings` handles
 //! those that are not; `peers` exchanges what concerns two neighbours only;
 //! `pushes` limits the hosts we connect to for strangers; `proxies` handles push
 //! proxies; `own` sends our own messages.

@@ -42,6 +42,16 @@ pub enum Congestion {
     Bbr,
 }
 
+impl Congestion {
+    /// True when what the path does decides how much is sent.
+    pub(in crate::unicast) const fn adapts(self) -> bool {
+        match self {
+            Self::None | Self::Fixed(_) => false,
+            Self::Cubic | Self::Bbr => true,
+        }
+    }
+}
+
 /// Limits and intervals of the reliable unicast. Intervals are at full scale;
 /// [`Config::time_scale`] shortens all of them together.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use fluent_uri::{Uri, UriRef};
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
-use servent_core::fetch::may_follow;
+use servent_core::fetch::may_follow_redirect;
 use servent_core::node::DownloadSource;
 
 use crate::net::{Proxies, connect_first, resolve_host};
@@ -71,7 +71,7 @@ pub fn has_port(host: &str) -> bool {
 /// No host is dialed here: a stranger named the place, and the node judges it by the
 /// address of the source. Behind a proxy that is the proxy's, which may be on this
 /// machine, so there the origin is judged here.
-pub(super) async fn moved(
+pub(super) async fn redirect_target(
     from: &DownloadSource,
     to: &str,
     proxies: &Proxies,
@@ -87,7 +87,7 @@ pub(super) async fn moved(
     if proxies.at(from.at).is_some() {
         let origin = origin(from);
         let at = best(origin, &found, secure)?;
-        may_follow(origin, at, secure).ok()?;
+        may_follow_redirect(origin, at, secure).ok()?;
         return Some(DownloadSource { at, target, host });
     }
     let at = best(from.at, &found, secure)?;
@@ -109,7 +109,7 @@ fn origin(from: &DownloadSource) -> SocketAddr {
 /// the source that redirects us was reached.
 fn best(from: SocketAddr, found: &[SocketAddr], secure: bool) -> Option<SocketAddr> {
     let rank = |at: &&SocketAddr| {
-        let refused = **at != from && may_follow(from, **at, secure).is_err();
+        let refused = **at != from && may_follow_redirect(from, **at, secure).is_err();
         (refused, at.is_ipv4() != from.is_ipv4())
     };
     found.iter().min_by_key(rank).copied()

@@ -163,7 +163,10 @@ impl Controller {
 
     /// True when it needs to know what every acknowledgement reveals.
     pub(super) const fn measures(&self) -> bool {
-        matches!(self, Self::Cubic(_) | Self::Bbr(_))
+        match self {
+            Self::Free | Self::Fixed(_) => false,
+            Self::Cubic(_) | Self::Bbr(_) => true,
+        }
     }
 
     /// What a sender may do now.

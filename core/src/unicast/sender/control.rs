@@ -289,7 +289,7 @@ impl SendControl {
     /// True when datagrams may say that they may be marked: a controller heeds marks, and
     /// they mean something on this path (PA-7).
     pub(super) const fn heeds_marks(&self) -> bool {
-        matches!(self.wanted, Congestion::Cubic | Congestion::Bbr) && self.marks.mean_something()
+        self.wanted.adapts() && self.marks.mean_something()
     }
 
     /// Several probes were not answered.

@@ -183,7 +183,7 @@ impl Loop {
                 let reports = self.mail.reports.clone();
                 let proxies = self.host.outside.trust.proxies().clone();
                 tokio::spawn(async move {
-                    let to = locate::moved(&from, &to, &proxies).await;
+                    let to = locate::redirect_target(&from, &to, &proxies).await;
                     let moved =
                         Input::Command(NodeCommand::Fetch(FetchCommand::Moved { fetch, from, to }));
                     let _ = reports.send(Report::Input(moved)).await; // It may have ended.

@@ -11,11 +11,12 @@
 use alloc::string::String;
 use core::net::SocketAddr;
 
-use super::alts::may_follow;
+use super::alts::AltRefusal;
 use super::cx::FetchCx;
 use super::download::{Download, State};
 use super::source::{SourceLink, Src};
 use super::{DownloadSource, Event, FetchAnswer, Output, SourceTrouble, keys_where};
+use crate::address::{LOWEST_PORT, plausible};
 use crate::queue::client;
 use crate::time::Duration;
 use crate::wire::http::ResponseHead;
@@ -23,10 +24,33 @@ use crate::wire::http::ResponseHead;
 /// The longest `Location` that is followed.
 const LONGEST: usize = 4_096;
 
+/// Checks an address to which the source at `from` redirects us; `secure` is
+/// true when it is to be asked over TLS.
+///
+/// Web servers redirect to each other on their usual ports, so those are
+/// allowed here, as is the port of the source itself.
+///
+/// # Errors
+/// Why we do not go there.
+pub fn may_follow_redirect(
+    from: SocketAddr,
+    to: SocketAddr,
+    secure: bool,
+) -> Result<(), AltRefusal> {
+    if !plausible(to.ip(), from.ip()) {
+        return Err(AltRefusal::Private);
+    }
+    let usual = if secure { 443 } else { 80 };
+    if to.port() < LOWEST_PORT && to.port() != usual && to.port() != from.port() {
+        return Err(AltRefusal::Port);
+    }
+    Ok(())
+}
+
 impl Download {
     /// A source redirects us. One that says so with 503 is a member of a site that
     /// leaves its clients to another one.
-    pub(super) fn sent_on(&mut self, no: u32, head: &ResponseHead, cx: &mut FetchCx<'_>) {
+    pub(super) fn redirected(&mut self, no: u32, head: &ResponseHead, cx: &mut FetchCx<'_>) {
         let to = head.headers.get("Location").filter(|to| to.len() <= LONGEST).map(String::from);
         self.release(no, cx);
         self.client(no, client::Input::Rest, cx);
@@ -55,7 +79,7 @@ impl Download {
     }
 
     /// The host reports where that leads.
-    pub(super) fn moved(
+    pub(super) fn redirect_located(
         &mut self,
         from: &DownloadSource,
         to: Option<DownloadSource>,
@@ -86,7 +110,7 @@ impl Download {
         let told = src.told;
         if to.at != src.at() {
             let secure = to.target.starts_with("https://");
-            if let Err(why) = may_follow(src.at(), to.at, secure) {
+            if let Err(why) = may_follow_redirect(src.at(), to.at, secure) {
                 cx.fx.event(Event::AltRefused { fetch: self.id, at: to.at, why });
                 return self.lose(no, SourceTrouble::Astray, cx);
             }
@@ -214,5 +238,31 @@ impl Download {
             heir.client.restore(place, cx.now);
         }
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_redirect_leads_to_web_servers_and_servents_and_to_no_other_service() {
+        let follow = |from: &str, to: &str, secure| {
+            may_follow_redirect(from.parse().unwrap(), to.parse().unwrap(), secure)
+        };
+        for (to, secure) in
+            [("81.1.2.3:80", false), ("81.1.2.3:443", true), ("81.1.2.3:1024", true)]
+        {
+            assert_eq!(follow("80.1.2.3:6346", to, secure), Ok(()), "{to}");
+        }
+        for (to, secure) in [("81.1.2.3:80", true), ("81.1.2.3:443", false), ("81.1.2.3:25", false)]
+        {
+            assert_eq!(follow("80.1.2.3:6346", to, secure), Err(AltRefusal::Port), "{to}");
+        }
+        assert_eq!(follow("80.1.2.3:81", "80.1.2.4:81", false), Ok(()));
+        for to in ["10.0.0.1:80", "127.0.0.1:6346", "[fc00::1]:443", "224.0.0.1:80"] {
+            assert_eq!(follow("80.1.2.3:80", to, false), Err(AltRefusal::Private), "{to}");
+        }
+        assert_eq!(follow("10.0.0.1:80", "10.0.0.2:80", false), Ok(()));
     }
 }
