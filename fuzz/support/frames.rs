@@ -3,7 +3,7 @@
 
 /// What a stream of frames says.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Told {
+pub(crate) struct ParsedFrames {
     /// What is inside the binary messages that are whole, one after the other.
     pub(crate) binary: Vec<u8>,
     /// Frames that are whole, of any kind.
@@ -33,14 +33,14 @@ struct Frame<'a> {
 }
 
 /// What one of those who speak has sent; `most` are the bytes of a message.
-pub(crate) fn read(mut data: &[u8], by_client: bool, most: usize) -> Told {
-    let mut told = Told::default();
+pub(crate) fn read(mut data: &[u8], by_client: bool, most: usize) -> ParsedFrames {
+    let mut told = ParsedFrames::default();
     let mut begun: Option<Vec<u8>> = None;
     loop {
         let frame = match frame(data, by_client, most) {
             Ok(Some(frame)) => frame,
             Ok(None) => return told,
-            Err(()) => return Told { end: End::Wrong, ..told },
+            Err(()) => return ParsedFrames { end: End::Wrong, ..told },
         };
         data = frame.rest;
         told.frames += 1;
@@ -59,7 +59,7 @@ pub(crate) fn read(mut data: &[u8], by_client: bool, most: usize) -> Told {
             _ => Some(End::Wrong),
         };
         if let Some(end) = end {
-            return Told { end, ..told };
+            return ParsedFrames { end, ..told };
         }
         if frame.kind < 8 && frame.last {
             told.binary.extend(begun.take().unwrap_or_default());

@@ -27,7 +27,7 @@ use std::io::{self, Read, Write};
 use door::frames::{Frames, MESSAGE};
 use door::handshake::{FirstBytes, OpeningBytes, Origins};
 use door::relay::Wish;
-use frames::{End, Told};
+use frames::{End, ParsedFrames};
 use servent_core::rng::Rng;
 use servent_core::wire::http::{HeadLimits, RequestHead};
 
@@ -203,7 +203,7 @@ fn both_ways(data: &[u8], dice: u8) {
     }
 }
 
-fn hear(mut frames: Frames, mut socket: Socket, told: &Told, (rng, sent): (&mut Rng, usize)) {
+fn hear(mut frames: Frames, mut socket: Socket, told: &ParsedFrames, (rng, sent): (&mut Rng, usize)) {
     let (mut heard, mut ours) = (Vec::<u8>::new(), Vec::<u8>::new());
     let mut buffer = [0; 100];
     let mut goes = true;

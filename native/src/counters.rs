@@ -75,7 +75,7 @@ impl Counters {
             ConnEvent::Request { .. } => add(&self.requests, 1),
             ConnEvent::Reply { status, .. } => self.reply(*status),
             ConnEvent::Sent { bytes, .. } => add(&self.bytes_sent, *bytes),
-            ConnEvent::Kept { bytes, .. } => {
+            ConnEvent::Committed { bytes, .. } => {
                 add(&self.files_received, 1);
                 add(&self.bytes_received, *bytes);
             }

@@ -38,4 +38,4 @@ pub use self::store::{
     DamagedState, Database, DatabaseUrlError, Durability, Role, SiteMember, SiteStanding,
     SiteStatus, process_of_state,
 };
-pub use self::tape::{Joined, TraceFile};
+pub use self::tape::{RecordingSubscription, TraceFile};

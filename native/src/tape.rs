@@ -33,7 +33,7 @@ const MEMORY: usize = if cfg!(test) { 64 << 10 } else { 64 << 20 };
 const BEHIND: usize = 16_384;
 
 /// The lines so far and a subscription to later ones.
-pub type Joined = (Vec<Arc<str>>, broadcast::Receiver<Arc<str>>);
+pub type RecordingSubscription = (Vec<Arc<str>>, broadcast::Receiver<Arc<str>>);
 
 /// A trace file. Only its owner may read it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -93,7 +93,7 @@ impl LineMemory {
     }
 
     /// Everything so far, and a subscription that continues without a gap.
-    pub(crate) fn join(&self) -> Joined {
+    pub(crate) fn join(&self) -> RecordingSubscription {
         let kept = self.kept();
         let lines = kept.head.iter().chain(&kept.gap).chain(&kept.lines).cloned().collect();
         (lines, kept.live.subscribe())

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use super::line::{Carrier, Line, Seen};
+use super::line::{Carrier, Line, LineCounts};
 use super::machine::Machine;
 use super::transfer::{FoundBy, Transfer};
 use crate::measure::{median, now, wait};
@@ -40,7 +40,7 @@ pub(super) struct Figures {
 
 impl Figures {
     pub(super) fn from_line(
-        seen: Seen,
+        seen: LineCounts,
         seconds: f64,
         contents_a_second: f64,
         busy_a_byte: f64,

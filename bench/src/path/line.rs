@@ -41,7 +41,7 @@ pub(super) struct Line {
 
 /// What was seen of the packets on the way there.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct LineCounts {
     /// Bytes that were to be carried, headers of IP included.
     pub(super) bytes: u64,
     /// Bytes that were carried to the other machine, without the headers of IP and UDP,
@@ -57,14 +57,14 @@ pub(super) struct Seen {
 /// Carries packets until it is dropped.
 pub(super) struct Carrier {
     ends: Arc<AtomicBool>,
-    seen: Arc<Mutex<Seen>>,
+    seen: Arc<Mutex<LineCounts>>,
     threads: Vec<JoinHandle<()>>,
 }
 
 impl Carrier {
     /// Between two cables: the line loses on the way from the first to the second.
     pub(super) fn start(line: Line, [here, there]: [&File; 2], seed: u64) -> Result<Self> {
-        let (ends, seen) = (Arc::new(AtomicBool::new(false)), Arc::<Mutex<Seen>>::default());
+        let (ends, seen) = (Arc::new(AtomicBool::new(false)), Arc::<Mutex<LineCounts>>::default());
         let back = Line { loss: 0, marks: None, ..line };
         let mut threads = Vec::new();
         for (line, from, to, counts) in [(line, here, there, true), (back, there, here, false)] {
@@ -83,7 +83,7 @@ impl Carrier {
     }
 
     /// What was seen since this was asked last.
-    pub(super) fn seen(&self) -> Seen {
+    pub(super) fn seen(&self) -> LineCounts {
         std::mem::take(&mut *self.seen.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -104,7 +104,7 @@ struct Direction {
     /// When the last packet accepted has left the buffer.
     free: Instant,
     under_way: VecDeque<(Instant, Vec<u8>)>,
-    seen: Option<Arc<Mutex<Seen>>>,
+    seen: Option<Arc<Mutex<LineCounts>>>,
 }
 
 impl Direction {

@@ -11,7 +11,7 @@ use servent_core::time::{Duration, Instant};
 use servent_sim::swarm::{PeerGroup, Scenario, SwarmWorld};
 
 pub(crate) use self::programs::Programs;
-use self::rounds::{Swarm, Told};
+use self::rounds::{RoundsResult, Swarm};
 use crate::report::{Report, Target};
 
 /// Pieces, and how far above the bound a swarm may end.
@@ -62,7 +62,7 @@ fn coordinator(report: &mut Report, quick: bool) {
     makespan(report, &told, 1.15);
 }
 
-fn makespan(report: &mut Report, told: &Told, limit: f64) {
+fn makespan(report: &mut Report, told: &RoundsResult, limit: f64) {
     let case = format!("makespan, {}", told.swarm);
     let bound = ("the bound", Some(told.bound));
     report.add(("swarm", case, "piece times"), told.rounds, bound, &Target::RatioAtMost(limit));

@@ -49,7 +49,7 @@ pub(crate) struct Programs {
 }
 
 /// How it went.
-struct Told {
+struct ProgramsResult {
     /// Seconds from the first start until the last survivor had all.
     seconds: f64,
     /// Clients whose file is the very one.
@@ -100,7 +100,7 @@ impl Programs {
         Ok(())
     }
 
-    fn run(self) -> Result<Told> {
+    fn run(self) -> Result<ProgramsResult> {
         let place = tempfile::tempdir()?;
         let place = place.path();
         let mut rng = Rng::new(7);
@@ -132,7 +132,7 @@ impl Programs {
         let last = next(&told, deadline + PATIENCE, |_, fact| fact["event"] == "stopped")?.1;
         eprintln!("  {}", last["reasons"]);
         let sent = last["sent"].as_u64().context("the source does not say what it sent")?;
-        Ok(Told { seconds, verified, copies: sent as f64 / self.bytes() as f64 })
+        Ok(ProgramsResult { seconds, verified, copies: sent as f64 / self.bytes() as f64 })
     }
 
     fn client(self, place: &Path, n: usize, at: &str, tell: &Tell) -> Result<Program> {

@@ -45,7 +45,7 @@ impl fmt::Display for Swarm {
 }
 
 /// How it went.
-pub(super) struct Told {
+pub(super) struct RoundsResult {
     pub(super) swarm: Swarm,
     /// Piece times until every honest client had all; infinite when stuck.
     pub(super) rounds: f64,
@@ -64,10 +64,10 @@ impl Swarm {
     }
 
     /// Runs it to the end.
-    pub(super) fn run(self) -> Told {
+    pub(super) fn run(self) -> RoundsResult {
         let mut run = Run::new(self);
         let ended = run.finish();
-        Told {
+        RoundsResult {
             swarm: self,
             rounds: ended.map_or(f64::INFINITY, |rounds| rounds as f64),
             bound: (self.pieces + u64::from(self.clients.ilog2())) as f64,

@@ -26,11 +26,11 @@ mod tests;
 
 /// What the store says of a site, read in one moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Board {
+pub struct MembershipTable {
     /// Those who have said that they are there.
     pub members: Vec<MemberSeat>,
     /// The leases, by part; those that are not here were never taken.
-    pub parts: BTreeMap<Partition, Hold>,
+    pub parts: BTreeMap<Partition, PartitionLease>,
 }
 
 /// A member in the membership table.
@@ -46,7 +46,7 @@ pub struct MemberSeat {
 
 /// The lease of a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Hold {
+pub struct PartitionLease {
     /// How often it was taken.
     pub fence: u64,
     /// Who holds it; `None` when it was given back.
@@ -59,7 +59,7 @@ pub struct LeaseClaim {
     /// The part.
     pub part: Partition,
     /// Its lease as it was seen.
-    pub seen: Hold,
+    pub seen: PartitionLease,
 }
 
 /// Who answers for a part, as far as one member knows.
@@ -81,7 +81,7 @@ pub enum Leader {
 #[serde(rename_all = "snake_case")]
 pub enum Input {
     /// The answer to [`Output::Look`].
-    Seen(Board),
+    Seen(MembershipTable),
     /// The answer to [`Output::Take`]: those that could be taken.
     Taken(BTreeSet<Partition>),
     /// What was promised for these parts is saved, and nothing more is
@@ -155,7 +155,7 @@ pub struct Division {
     owners: Vec<SocketAddr>,
     told: Vec<Leader>,
     /// The leases as they were when nothing was left to do about them.
-    settled: Option<BTreeMap<Partition, Hold>>,
+    settled: Option<BTreeMap<Partition, PartitionLease>>,
     /// The store could not be asked since the last look: silence proves nothing.
     blind: bool,
     next: Option<Instant>,
@@ -204,8 +204,8 @@ impl Division {
         self.ours.iter().filter(|(_, state)| **state == Ours::Leads).map(|(part, _)| *part)
     }
 
-    fn observe(&mut self, now: Instant, board: &Board, fx: &mut FxOf<Self>) {
-        let held = |part: &Partition| board.parts.get(part).and_then(|hold| hold.holder);
+    fn observe(&mut self, now: Instant, table: &MembershipTable, fx: &mut FxOf<Self>) {
+        let held = |part: &Partition| table.parts.get(part).and_then(|hold| hold.holder);
         // Perhaps only the answer was lost.
         self.ours.retain(|part, state| *state != Ours::Quiet || held(part) == Some(self.us));
         if let Some(part) = self.ours.keys().find(|part| held(part) != Some(self.us)) {
@@ -216,9 +216,9 @@ impl Division {
             fx.output(Output::Leave);
             return fx.output(Output::Yield);
         }
-        self.watch(now, board, fx);
+        self.watch(now, table, fx);
         self.divide();
-        if self.settled.as_ref() == Some(&board.parts) {
+        if self.settled.as_ref() == Some(&table.parts) {
             return;
         }
         let (mut hush, mut free) = (BTreeSet::new(), BTreeSet::new());
@@ -233,8 +233,8 @@ impl Division {
                 Some(Ours::Quiet) => drop(free.insert(part)),
                 Some(Ours::Leads | Ours::Hushes) => {}
                 None if owned => {
-                    let never = Hold { fence: 0, holder: None };
-                    let seen = board.parts.get(&part).copied().unwrap_or(never);
+                    let never = PartitionLease { fence: 0, holder: None };
+                    let seen = table.parts.get(&part).copied().unwrap_or(never);
                     if seen.holder.is_none_or(|holder| !self.is_there(holder)) {
                         claims.push(LeaseClaim { part, seen });
                     }
@@ -247,9 +247,9 @@ impl Division {
                 None => {}
             }
         }
-        self.tell(board, fx);
+        self.tell(table, fx);
         let done = hush.is_empty() && free.is_empty() && claims.is_empty();
-        self.settled = done.then(|| board.parts.clone());
+        self.settled = done.then(|| table.parts.clone());
         if !hush.is_empty() {
             fx.output(Output::Hush(hush));
         }
@@ -262,11 +262,11 @@ impl Division {
     }
 
     /// The members that are there: those with a heartbeat within our patience.
-    fn watch(&mut self, now: Instant, board: &Board, fx: &mut FxOf<Self>) {
+    fn watch(&mut self, now: Instant, table: &MembershipTable, fx: &mut FxOf<Self>) {
         let blind = core::mem::take(&mut self.blind);
         // An earlier process at our address is not there any more.
         let other = |seat: &&MemberSeat| seat.id != self.us && seat.at != self.at;
-        let seats = board.members.iter().filter(other);
+        let seats = table.members.iter().filter(other);
         let mut others = BTreeMap::new();
         for &MemberSeat { id, at, beat } in seats {
             let before = self.others.remove(&id);
@@ -310,12 +310,12 @@ impl Division {
     }
 
     /// Tells the host who leads which part, when that has changed.
-    fn tell(&mut self, board: &Board, fx: &mut FxOf<Self>) {
+    fn tell(&mut self, table: &MembershipTable, fx: &mut FxOf<Self>) {
         let leader = |part: Partition| match self.ours.get(&part) {
             Some(Ours::Leads) => Leader::Us,
             Some(Ours::Hushes | Ours::Quiet) => Leader::Vacant,
             None => {
-                let holder = board.parts.get(&part).and_then(|hold| hold.holder);
+                let holder = table.parts.get(&part).and_then(|hold| hold.holder);
                 let other = holder.and_then(|holder| self.others.get(&holder));
                 other.filter(|other| other.there).map_or(Leader::Vacant, |one| Leader::At(one.at))
             }
@@ -341,7 +341,7 @@ impl Engine for Division {
                 fx.output(Output::Leave);
             }
             _ if self.next.is_none() => {}
-            Input::Seen(board) => self.observe(now, &board, fx),
+            Input::Seen(table) => self.observe(now, &table, fx),
             Input::Taken(parts) if parts.is_empty() => {}
             Input::Taken(parts) => {
                 self.settled = None;

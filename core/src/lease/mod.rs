@@ -45,7 +45,7 @@ impl Default for Config {
 
 /// The lease as it was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Seen {
+pub struct LeaseState {
     /// How often it was taken.
     pub fence: u64,
     /// How often its holder has renewed it.
@@ -59,7 +59,7 @@ pub struct Seen {
 #[serde(rename_all = "snake_case")]
 pub enum Input {
     /// The answer to [`Output::Look`].
-    Seen(Seen),
+    Seen(LeaseState),
     /// [`Output::Take`] has succeeded: this is the new number.
     Taken(u64),
     /// [`Output::Renew`] has succeeded.
@@ -80,7 +80,7 @@ pub enum Output {
     /// Read the lease.
     Look,
     /// Take it, if it is still as it was seen.
-    Take(Seen),
+    Take(LeaseState),
     /// Count its heartbeat up, if it is still ours.
     Renew,
     /// Record that no member holds it any more.
@@ -98,7 +98,7 @@ pub enum Event {
     /// Another member leads, as far as can be seen.
     StandsBy {
         /// The lease.
-        seen: Seen,
+        seen: LeaseState,
     },
     /// We take the lease.
     Takes {
@@ -123,7 +123,7 @@ pub struct Lease {
 #[derive(Debug, Clone, Copy)]
 enum State {
     /// What was seen last, and since when it is like that.
-    Watching(Option<(Seen, Instant)>),
+    Watching(Option<(LeaseState, Instant)>),
     Leading,
 }
 
@@ -140,7 +140,7 @@ impl Lease {
         matches!(self.state, State::Leading)
     }
 
-    fn observe(&mut self, now: Instant, seen: Seen, fx: &mut FxOf<Self>) {
+    fn observe(&mut self, now: Instant, seen: LeaseState, fx: &mut FxOf<Self>) {
         let State::Watching(before) = &mut self.state else { return };
         let why = if seen.free {
             "nobody holds it"

@@ -7,7 +7,7 @@ use crate::rng::Rng;
 /// The lease in the store.
 #[derive(Clone, Copy)]
 struct Store {
-    lease: Seen,
+    lease: LeaseState,
     holder: Option<usize>,
 }
 
@@ -17,7 +17,7 @@ impl Store {
         Some(match output {
             Output::Look => Input::Seen(self.lease),
             Output::Take(seen) if seen == self.lease => {
-                self.lease = Seen { fence: seen.fence + 1, beat: 0, free: false };
+                self.lease = LeaseState { fence: seen.fence + 1, beat: 0, free: false };
                 self.holder = Some(who);
                 Input::Taken(self.lease.fence)
             }
@@ -52,7 +52,7 @@ const STEP: Duration = Duration::from_millis(100);
 impl LeaseWorld {
     fn new() -> Self {
         let now = Instant::from_secs(1);
-        let lease = Seen { fence: 0, beat: 0, free: true };
+        let lease = LeaseState { fence: 0, beat: 0, free: true };
         Self {
             now,
             store: Store { lease, holder: None },

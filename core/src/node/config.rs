@@ -48,7 +48,7 @@ pub struct Config {
     /// polls when its interval is over.
     pub calls_back: bool,
     /// Serve only clients that prove to know a password
-    /// ([`super::ConnOutput::Judge`]).
+    /// ([`super::ConnOutput::Authenticate`]).
     pub guarded: bool,
     /// The overlay.
     pub overlay: super::overlay::Config,

@@ -110,9 +110,9 @@ impl Service for Downloads {
             | ConnInput::Backlog { .. }
             | ConnInput::Served { .. }
             | ConnInput::DiskFailed { .. }
-            | ConnInput::Judged { .. }
-            | ConnInput::Kept { .. }
-            | ConnInput::Unsaid { .. } => {}
+            | ConnInput::Authenticated { .. }
+            | ConnInput::Committed { .. }
+            | ConnInput::Retracted { .. } => {}
         }
     }
 

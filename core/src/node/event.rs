@@ -86,10 +86,12 @@ pub enum ConnEvent {
     /// A visitor uploads a file; `size` if it says how large it is.
     Incoming { conn: ConnId, name: String, size: Option<u64> },
     /// An uploaded file is complete and is in the inbox under this name.
-    Kept { conn: ConnId, name: String, bytes: u64 },
+    #[serde(rename = "kept")]
+    Committed { conn: ConnId, name: String, bytes: u64 },
     /// What was to be said could not be saved in time and is not said: another
     /// reply takes its place.
-    Unsaid { conn: ConnId },
+    #[serde(rename = "unsaid")]
+    Retracted { conn: ConnId },
     /// What is asked for belongs to another member of the site, or to none at
     /// the moment: the client is told where to ask.
     Elsewhere { conn: ConnId, to: Option<SocketAddr> },

@@ -218,9 +218,9 @@ impl Node {
 
     /// True for a connection on which requests are answered: what waits there
     /// until it is saved may be given up, and the node says something else
-    /// ([`ConnInput::Unsaid`]).
+    /// ([`ConnInput::Retracted`]).
     #[must_use]
-    pub fn may_unsay(&self, conn: ConnId) -> bool {
+    pub fn may_retract(&self, conn: ConnId) -> bool {
         self.io.get(conn).is_some_and(|state| state.answers())
     }
 

@@ -71,7 +71,7 @@ impl Services {
             ConnInput::Closed => self.closed(cx, conn),
             // What was answered on a connection that we have closed since may
             // still wait to be said.
-            ConnInput::Unsaid { several } => self.http.retract_replies(cx, conn, several),
+            ConnInput::Retracted { several } => self.http.retract_replies(cx, conn, several),
             input => {
                 if let Some(owner) = cx.io.open(conn).map(|state| state.owner) {
                     self.on(cx, owner, conn, input);
@@ -247,8 +247,8 @@ impl Services {
     /// About the store, and the site that shares it.
     pub(super) fn site(&mut self, cx: &mut NodeCx<'_>, input: SiteInput) {
         match input {
-            SiteInput::StoreAway => self.http.store(cx, false),
-            SiteInput::StoreBack => self.http.store(cx, true),
+            SiteInput::StoreUnavailable => self.http.store(cx, false),
+            SiteInput::StoreAvailable => self.http.store(cx, true),
             SiteInput::Divided { leaders } => {
                 self.swarm.iter_mut().for_each(|swarm| swarm.divided(cx, &leaders));
                 self.http.divided(cx, leaders);

@@ -21,7 +21,9 @@ fn get(words: &str) -> String {
 /// What the host is asked to judge.
 fn asked(host: &Host) -> Vec<(ConnId, String)> {
     let judge = |output: &&Output| match output {
-        Output::Connection(conn, ConnOutput::Judge { words }) => Some((*conn, words.clone())),
+        Output::Connection(conn, ConnOutput::Authenticate { words }) => {
+            Some((*conn, words.clone()))
+        }
         _ => None,
     };
     host.outputs().iter().filter_map(judge).collect()
@@ -45,7 +47,7 @@ fn right_words_are_judged_once_and_what_was_asked_waits_for_that() {
     let conn = host.accept("9.9.9.9:1");
     assert_eq!(host.say(conn, &get(RIGHT)), "");
     assert_eq!(asked(&host), [(conn, RIGHT.to_owned())]);
-    host.input(Input::Connection(conn, ConnInput::Judged { good: true }));
+    host.input(Input::Connection(conn, ConnInput::Authenticated { good: true }));
     let reply = host.heard(conn);
     assert_eq!(status(&reply), 200, "{reply}");
     // The same words on another connection are known, others are not.
@@ -54,7 +56,7 @@ fn right_words_are_judged_once_and_what_was_asked_waits_for_that() {
     let third = host.accept("9.9.9.9:3");
     assert_eq!(host.say(third, &get(WRONG)), "");
     assert_eq!(asked(&host).len(), 2);
-    host.input(Input::Connection(third, ConnInput::Judged { good: false }));
+    host.input(Input::Connection(third, ConnInput::Authenticated { good: false }));
     let reply = host.heard(third);
     assert_eq!((status(&reply), header(&reply, "Connection")), (401, Some("close")));
     // No client gets in on the words of an earlier request.
@@ -67,13 +69,13 @@ fn another_password_ends_what_the_old_one_let_in() {
     let mut host = guarded();
     let first = host.accept("9.9.9.9:1");
     host.say(first, &get(RIGHT));
-    host.input(Input::Connection(first, ConnInput::Judged { good: true }));
+    host.input(Input::Connection(first, ConnInput::Authenticated { good: true }));
     assert_eq!(status(&host.heard(first)), 200);
     let second = host.accept("9.9.9.9:2");
     assert_eq!(host.say(second, &get(WRONG)), "");
     host.input(Input::Command(NodeCommand::Http(HttpCommand::CheckAgain)));
     // This answer is the old password's: the host is asked again.
-    host.input(Input::Connection(second, ConnInput::Judged { good: true }));
+    host.input(Input::Connection(second, ConnInput::Authenticated { good: true }));
     assert_eq!((host.heard(second).as_str(), asked(&host).len()), ("", 3));
     let third = host.accept("9.9.9.9:3");
     assert_eq!((host.say(third, &get(RIGHT)).as_str(), asked(&host).len()), ("", 4));
@@ -87,7 +89,7 @@ fn guessing_is_hammering() {
     for n in 0..6 {
         let conn = host.accept(&format!("9.9.9.9:{}", n + 1));
         host.say(conn, &get(WRONG));
-        host.input(Input::Connection(conn, ConnInput::Judged { good: false }));
+        host.input(Input::Connection(conn, ConnInput::Authenticated { good: false }));
         said.push(status(&host.heard(conn)));
     }
     assert_eq!(said, [401, 401, 401, 401, 401, 429]);
@@ -104,5 +106,5 @@ fn what_is_sent_before_the_judgement_is_bounded() {
     }
     let closed = |output: &&Output| matches!(output, Output::Connection(c, ConnOutput::Close { .. }) if *c == conn);
     assert!(host.outputs().iter().any(closed));
-    host.input(Input::Connection(conn, ConnInput::Judged { good: true }));
+    host.input(Input::Connection(conn, ConnInput::Authenticated { good: true }));
 }

@@ -123,14 +123,14 @@ fn happening() -> impl Strategy<Value = Result<Input, u64>> {
         1 => (0..3u32, 0..9u64).prop_map(|(files, bytes)| {
             Ok(Input::Disk(DiskInput::Inbox { held: (files > 0).then_some(InboxUsage { files, bytes }) }))
         }),
-        1 => conn().prop_map(|conn| Ok(Input::Connection(conn, ConnInput::Kept { name: "a".into() }))),
+        1 => conn().prop_map(|conn| Ok(Input::Connection(conn, ConnInput::Committed { name: "a".into() }))),
         1 => conn().prop_map(|conn| Ok(Input::Connection(conn, ConnInput::BodyEnded { unread: Vec::new() }))),
         1 => (conn(), disk).prop_map(|(conn, why)| Ok(Input::Connection(conn, ConnInput::DiskFailed { why }))),
         1 => Just(Ok(Input::Fetch(FetchInput::Verified { fetch: FetchId(0), sha1: Some(Sha1([0; 20])) }))),
-        1 => (conn(), prop::bool::ANY).prop_map(|(conn, good)| Ok(Input::Connection(conn, ConnInput::Judged { good }))),
-        1 => prop_oneof![Just(Ok(Input::Site(SiteInput::StoreAway))), Just(Ok(Input::Site(SiteInput::StoreBack)))],
+        1 => (conn(), prop::bool::ANY).prop_map(|(conn, good)| Ok(Input::Connection(conn, ConnInput::Authenticated { good }))),
+        1 => prop_oneof![Just(Ok(Input::Site(SiteInput::StoreUnavailable))), Just(Ok(Input::Site(SiteInput::StoreAvailable)))],
         1 => (conn(), prop::bool::ANY)
-            .prop_map(|(conn, several)| Ok(Input::Connection(conn, ConnInput::Unsaid { several }))),
+            .prop_map(|(conn, several)| Ok(Input::Connection(conn, ConnInput::Retracted { several }))),
         1 => (0..9u64).prop_map(|start| Ok(Input::Fetch(FetchInput::Hashed { fetch: FetchId(0), start, tth: None }))),
         1 => (0..3u32, 0..9u64).prop_map(|(n, size)| Ok(Input::Disk(DiskInput::Shared(FileInfo {
             index: FileIndex(n),
@@ -182,7 +182,7 @@ impl Manners {
                     | ConnOutput::Store { .. }
                     | ConnOutput::StoreBody { .. }
                     | ConnOutput::Incoming { .. }
-                    | ConnOutput::Keep { .. },
+                    | ConnOutput::Commit { .. },
                 ) => {
                     assert!(!self.closed.contains(conn), "{output:?} after its close");
                 }
@@ -214,8 +214,8 @@ impl Manners {
                 | ConnInput::Served { .. }
                 | ConnInput::Stored { .. }
                 | ConnInput::BodyEnded { .. }
-                | ConnInput::Kept { .. }
-                | ConnInput::Unsaid { .. }
+                | ConnInput::Committed { .. }
+                | ConnInput::Retracted { .. }
                 | ConnInput::DiskFailed { .. },
             ) => {
                 let recent = self.open.len().saturating_sub(6);
@@ -223,7 +223,7 @@ impl Manners {
                 if conn.0 > 0 && !few.is_empty() {
                     *conn = few[conn.0 as usize % few.len()];
                 }
-                if let Input::Connection(conn, ConnInput::Unsaid { .. }) = input {
+                if let Input::Connection(conn, ConnInput::Retracted { .. }) = input {
                     self.closed.remove(conn); // Its close is unsaid, too.
                 }
             }

@@ -16,9 +16,9 @@ const PQ: &str = "X-Queue: 1.0\r\n";
 /// The store is away, and no client has heard the last answer on a connection;
 /// what is said instead.
 fn unsay(host: &mut Host, conn: ConnId, several: bool) -> String {
-    assert!(host.node.may_unsay(conn));
-    host.input(Input::Site(SiteInput::StoreAway));
-    host.input(Input::Connection(conn, ConnInput::Unsaid { several }));
+    assert!(host.node.may_retract(conn));
+    host.input(Input::Site(SiteInput::StoreUnavailable));
+    host.input(Input::Connection(conn, ConnInput::Retracted { several }));
     let reply = host.heard(conn);
     assert_eq!((status(&reply), header(&reply, "X-Queued")), (503, None), "{reply}");
     assert!(header(&reply, "Retry-After").is_some(), "{reply}");
@@ -47,7 +47,7 @@ fn st_7_a_place_that_was_not_told_is_kept_with_its_connection() {
     assert_eq!(header(&reply, "Connection"), Some("keep-alive"));
     // Early, for what it was not told.
     host.wait(Duration::from_secs(1));
-    host.input(Input::Site(SiteInput::StoreBack));
+    host.input(Input::Site(SiteInput::StoreAvailable));
     let reply = host.say(first, &get(0, AQ));
     assert_eq!(var(&reply, "position"), "1", "{reply}");
 }
@@ -65,7 +65,7 @@ fn st_7_a_position_that_was_not_told_is_no_fault_of_the_client() {
     host.wait(Duration::from_secs(min));
     host.say(second, &get(0, &format!("{PQ}{claim}"))); // No client hears the answer.
     unsay(&mut host, second, false);
-    host.input(Input::Site(SiteInput::StoreBack));
+    host.input(Input::Site(SiteInput::StoreAvailable));
     let again = host.say(second, &get(0, &format!("{PQ}{claim}")));
     assert_eq!((var(&again, "position"), var(&again, "ID")), ("1", var(&reply, "ID")), "{again}");
 }
@@ -81,7 +81,7 @@ fn st_7_a_slot_that_was_not_told_waits_for_its_owner() {
         unsay(&mut host, conn, several);
         assert_eq!(host.hung_up.contains(&conn), several);
         host.wait(Duration::from_secs(12));
-        host.input(Input::Site(SiteInput::StoreBack));
+        host.input(Input::Site(SiteInput::StoreAvailable));
         let (_, reply) = host.ask("9.9.9.2:1", PQ);
         assert_eq!(status(&reply), 503, "no other client gets it, {dialect:?} {several}: {reply}");
         let named =
@@ -107,11 +107,11 @@ fn st_7_a_goodbye_that_was_not_said_is_said_again() {
             .any(|output| *output == Output::Connection(conn, ConnOutput::Close { flush: true }))
     );
     fx.drain().for_each(drop);
-    assert!(host.node.may_unsay(conn));
-    host.node.handle(host.now, Input::Site(SiteInput::StoreAway), &mut fx);
+    assert!(host.node.may_retract(conn));
+    host.node.handle(host.now, Input::Site(SiteInput::StoreUnavailable), &mut fx);
     host.node.handle(
         host.now,
-        Input::Connection(conn, ConnInput::Unsaid { several: false }),
+        Input::Connection(conn, ConnInput::Retracted { several: false }),
         &mut fx,
     );
     let said: Vec<&Output> = fx.outputs().collect();
@@ -125,7 +125,7 @@ fn st_7_a_goodbye_that_was_not_said_is_said_again() {
     let reply = String::from_utf8_lossy(data);
     assert_eq!((status(&reply), header(&reply, "Connection")), (503, Some("close")));
     // What we say as a client answers no request.
-    assert!(host.node.may_unsay(holder) && !host.node.may_unsay(ConnId(77)));
+    assert!(host.node.may_retract(holder) && !host.node.may_retract(ConnId(77)));
 }
 
 /// Nothing is promised by holding a request: that goes on while the store is
@@ -140,13 +140,13 @@ fn st_7_a_client_held_while_the_store_is_away_is_answered_when_the_hold_ends() {
     let (ours, reply) = host.ask("9.9.9.2:1", &format!("{PQ}X-Features: hold/1.0\r\n"));
     let (plain, another) = host.ask("9.9.9.3:1", "");
     assert_eq!((reply, another), (String::new(), String::new()), "both are held");
-    host.input(Input::Site(SiteInput::StoreAway));
+    host.input(Input::Site(SiteInput::StoreUnavailable));
     host.wait(Duration::from_secs(20));
     assert_eq!((host.heard(ours), status(&host.heard(plain))), (String::new(), 503));
     host.wait(Duration::from_secs(5));
     assert_eq!(var(&host.heard(ours), "position"), "1");
     unsay(&mut host, ours, false);
-    host.input(Input::Site(SiteInput::StoreBack));
+    host.input(Input::Site(SiteInput::StoreAvailable));
     let reply = host.say(ours, &get(0, PQ));
     assert_eq!(var(&reply, "position"), "1", "it came first: {reply}");
 }

@@ -35,7 +35,7 @@ use crate::error::{RunError, ShareError, StoreFailure};
 use crate::library::{LibraryRequest, LibraryStatus, OutcomeSender, ShareOutcome};
 use crate::net::{ConnectionEntry, Credentials, Distrust, Pages, Relayed, SourceNames, Trust};
 use crate::store::SiteStanding;
-use crate::tape::{Joined, LineMemory};
+use crate::tape::{LineMemory, RecordingSubscription};
 
 /// What a handle asks of the node's task.
 #[derive(Debug)]
@@ -323,7 +323,7 @@ impl Handle {
     /// The recording so far and a subscription to later lines, when it is kept in
     /// memory.
     #[must_use]
-    pub fn tape(&self) -> Option<Joined> {
+    pub fn tape(&self) -> Option<RecordingSubscription> {
         self.shared.memory.as_ref().map(|memory| memory.join())
     }
 

@@ -82,7 +82,9 @@ pub(super) fn authenticate(
             password.is_some_and(|password| password.admits(&words))
         });
         let good = judged.await.unwrap_or(false);
-        let _ = to.send(Report::Input(Input::Connection(conn, ConnInput::Judged { good }))).await; // It may have ended.
+        let _ = to
+            .send(Report::Input(Input::Connection(conn, ConnInput::Authenticated { good })))
+            .await; // It may have ended.
     });
 }
 

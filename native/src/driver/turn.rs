@@ -400,13 +400,13 @@ impl Loop {
     fn hear_of_conn(&mut self, conn: ConnId, input: &ConnInput) {
         match input {
             ConnInput::Bytes { .. } => self.sockets.taken.push(conn),
-            ConnInput::Judged { .. } if self.sockets.judging.remove(&conn) => {
+            ConnInput::Authenticated { .. } if self.sockets.authenticating.remove(&conn) => {
                 self.sockets.taken.push(conn)
             }
             ConnInput::Closed | ConnInput::DialFailed { .. } => {
                 self.sockets.conns.remove(&conn);
                 self.sockets.people.went(conn);
-                self.sockets.judging.remove(&conn);
+                self.sockets.authenticating.remove(&conn);
             }
             ConnInput::DiskFailed { why: StoreError::Changed } => {
                 let _ = self.host.outside.library_asks.send(LibraryRequest::Walk); // Its thread may have ended.

@@ -41,7 +41,9 @@ impl Conn {
         };
         let kept = tokio::task::spawn_blocking(move || fresh.commit(&name));
         match kept.await.unwrap_or(Err(StoreError::Failed)) {
-            Ok(name) => self.report(Input::Connection(self.id, ConnInput::Kept { name })).await,
+            Ok(name) => {
+                self.report(Input::Connection(self.id, ConnInput::Committed { name })).await
+            }
             Err(why) => self.disk_failed(why).await,
         }
     }

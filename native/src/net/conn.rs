@@ -125,7 +125,7 @@ impl Conn {
                 Some(ConnectionJob::Arrive { inbox, body, early }) => {
                     Box::pin(self.arrive(inbox, body, early)).await
                 }
-                Some(ConnectionJob::Keep { name }) => Box::pin(self.commit(name)).await,
+                Some(ConnectionJob::Commit { name }) => Box::pin(self.commit(name)).await,
                 Some(ConnectionJob::Refuse(why)) => self.disk_failed(why).await,
                 Some(ConnectionJob::Close) => Err(Box::pin(self.goodbye()).await),
                 None => self.idle().await,

@@ -38,7 +38,7 @@ pub(crate) enum ConnectionJob {
     /// Receive a file for the inbox.
     Arrive { inbox: Arc<InboxFolder>, body: BodyLength, early: Vec<u8> },
     /// Give the file that was received for the inbox a name.
-    Keep { name: String },
+    Commit { name: String },
     /// Report that a job cannot be done: its file is missing.
     Refuse(servent_core::node::StoreError),
     /// Close once all earlier jobs are done.

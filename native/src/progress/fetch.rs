@@ -152,7 +152,7 @@ impl FetchProgress {
 
     fn draw(&self, now: Instant, view: &FetchView, speed: &str) {
         let Some(bar) = &self.bar else { return };
-        let said = Said::of_view(now, view, speed);
+        let said = FetchLine::of_view(now, view, speed);
         let line = ProgressLine {
             name: &self.shown,
             share: &share(view),
@@ -212,14 +212,14 @@ fn receives(view: &FetchView) -> bool {
 
 /// What a line says about a download.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Said {
+struct FetchLine {
     amount: String,
     /// Rate and the time left, once they are known.
     speed: String,
     others: String,
 }
 
-impl Said {
+impl FetchLine {
     /// While some source sends, others are told of only if we stand in line there.
     fn of_view(now: Instant, view: &FetchView, speed: &str) -> Self {
         // All of it is here, and its sources are done with us.
@@ -242,7 +242,7 @@ impl Said {
 
 /// One line about a download.
 fn line(now: Instant, view: &FetchView, speed: &str) -> String {
-    let Said { amount, speed, others } = Said::of_view(now, view, speed);
+    let FetchLine { amount, speed, others } = FetchLine::of_view(now, view, speed);
     let own = [amount, speed].into_iter().filter(|part| !part.is_empty());
     let own = own.collect::<Vec<_>>().join(", ");
     let all = [own, others].into_iter().filter(|part| !part.is_empty());

@@ -160,9 +160,9 @@ impl<N: Guest> World<Queue<N>> {
             // the length of their files.
             ConnOutput::Store { .. }
             | ConnOutput::StoreBody { .. }
-            | ConnOutput::Judge { .. }
+            | ConnOutput::Authenticate { .. }
             | ConnOutput::Incoming { .. }
-            | ConnOutput::Keep { .. } => {}
+            | ConnOutput::Commit { .. } => {}
         }
     }
 

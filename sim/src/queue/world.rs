@@ -32,8 +32,8 @@ pub trait Guest: Engine<Input = Input, Output = Output, Event = Event> + Clone +
     fn born(config: Arc<Config>, seed: u64) -> Self;
 
     /// What waits on this connection until it is saved may be given up
-    /// ([`ConnInput::Unsaid`]).
-    fn may_unsay(&self, conn: ConnId) -> bool {
+    /// ([`ConnInput::Retracted`]).
+    fn may_retract(&self, conn: ConnId) -> bool {
         let _ = conn;
         false
     }
@@ -44,8 +44,8 @@ impl Guest for Node {
         Self::new(config, seed)
     }
 
-    fn may_unsay(&self, conn: ConnId) -> bool {
-        Self::may_unsay(self, conn)
+    fn may_retract(&self, conn: ConnId) -> bool {
+        Self::may_retract(self, conn)
     }
 }
 

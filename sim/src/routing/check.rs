@@ -40,7 +40,7 @@ struct ImmutableParts {
 
 /// The message processed last.
 #[derive(Debug, Clone, Copy)]
-struct Judged {
+struct ProcessedMessage {
     seq: u64,
     node: u32,
     from: u32,
@@ -85,7 +85,7 @@ pub struct RoutingOracles {
     boots: Vec<u32>,
     guids: BTreeMap<Guid, u32>,
     flying: BTreeMap<u64, CheckedFlight>,
-    last: Option<Judged>,
+    last: Option<ProcessedMessage>,
     /// By node, kind and number.
     took: BTreeMap<(u64, u64), Took>,
     /// Nodes behind a firewall.
@@ -236,7 +236,7 @@ impl RoutingOracles {
                     found.violation("conservation", "check.never_sent", [("id", format!("{id}"))]);
                 }
                 let (seq, node, verdict) = (record.seq, record.node.0, *verdict);
-                let judged = Judged { seq, node, from: from.0, said, verdict };
+                let judged = ProcessedMessage { seq, node, from: from.0, said, verdict };
                 self.last = Some(judged);
                 self.judged(record.at, &judged, *why, found);
             }
@@ -266,7 +266,7 @@ impl RoutingOracles {
         if u32::from(said.ttl) + u32::from(said.hops) > most {
             found.violation("ttl", "check.too_far", told());
         }
-        let caused = |last: &&Judged| Some(last.seq) == record.cause && last.node == node;
+        let caused = |last: &&ProcessedMessage| Some(last.seq) == record.cause && last.node == node;
         if let Some(last) = self.last.as_ref().filter(caused)
             && (last.said.kind, last.said.guid) == (said.kind, said.guid)
         {
@@ -336,11 +336,11 @@ impl RoutingOracles {
     fn judged(
         &mut self,
         at: Instant,
-        it: &Judged,
+        it: &ProcessedMessage,
         why: Option<DropReason>,
         found: &mut RecordViolations<'_>,
     ) {
-        let Judged { node, from, said, verdict, .. } = *it;
+        let ProcessedMessage { node, from, said, verdict, .. } = *it;
         let told = || [("guid", hex(said.guid)), ("from", format!("{from}"))];
         if (verdict == MessageOutcome::Dropped) != why.is_some() {
             found.violation("verdict", "check.no_reason", told());
@@ -404,11 +404,11 @@ impl RoutingOracles {
     fn answer(
         &mut self,
         at: Instant,
-        it: &Judged,
+        it: &ProcessedMessage,
         why: Option<DropReason>,
         found: &mut RecordViolations<'_>,
     ) {
-        let Judged { node, from, said, .. } = *it;
+        let ProcessedMessage { node, from, said, .. } = *it;
         let told = || [("guid", hex(said.guid)), ("from", format!("{from}"))];
         let number = self.number(said.guid);
         let asked = self.taken(node, (QUERY, number));
@@ -442,7 +442,7 @@ impl RoutingOracles {
 
     /// Checks that the route to a servent is kept for as long as promised
     /// (RT-3).
-    fn lost_way(&mut self, at: Instant, it: &Judged, found: &mut RecordViolations<'_>) {
+    fn lost_way(&mut self, at: Instant, it: &ProcessedMessage, found: &mut RecordViolations<'_>) {
         let Some(of) = it.said.of.filter(|_| self.config.push_routing == PushRouting::Standard)
         else {
             return;

@@ -41,7 +41,7 @@ pub use self::world::{Routing, RoutingWorld};
 #[doc(hidden)]
 pub use self::{
     net::{Net, NetworkLink},
-    recorded::merged::{Together, moved, shifts},
+    recorded::merged::{MergedOverlay, moved, shifts},
     recorded::observed::{ObservedLink, ObservedOverlay, Passed, unasked},
     recorded::pseudonymise::{PseudonymisedRecording, pseudonymise},
     recorded::traffic::{Traffic, WAY},

@@ -101,7 +101,7 @@ fn st_7_nothing_is_told_while_the_store_is_away() {
     let meanwhile = &records[away[0]..away[1]];
     let busy = |r: &Record| matches!(r.event, Event::Conn(ConnEvent::Reply { status: 503, .. }));
     assert!(meanwhile.iter().any(busy), "a client that asks hears so");
-    let unsaid = |r: &&Record| matches!(r.event, Event::Conn(ConnEvent::Unsaid { .. }));
+    let unsaid = |r: &&Record| matches!(r.event, Event::Conn(ConnEvent::Retracted { .. }));
     let first =
         meanwhile.iter().find(unsaid).expect("a client that had asked before hears so, too");
     assert!(first.at <= meanwhile[0].at + Duration::from_secs(5), "{first:?}");

@@ -20,7 +20,7 @@ use servent_core::trace::qlog;
 use servent_core::trace::tape::{RecordingLog, Start};
 use servent_core::wire::gnutella::MessageKind;
 use servent_sim::routing::{
-    ObservedOverlay, Together, Traffic, fate, pseudonymise, shifts, unasked,
+    MergedOverlay, ObservedOverlay, Traffic, fate, pseudonymise, shifts, unasked,
 };
 
 /// How long bytes take.
@@ -206,28 +206,28 @@ fn row() -> Vec<ObservedOverlay> {
     [0, 2, 3].map(|k| ObservedOverlay::from_player(&wires.tape(k))).into()
 }
 
-fn picture(tapes: &[ObservedOverlay]) -> (Together, Vec<i64>, Traffic) {
-    let together = Together::new(tapes);
-    let ways = together.ways(tapes);
+fn picture(tapes: &[ObservedOverlay]) -> (MergedOverlay, Vec<i64>, Traffic) {
+    let merged = MergedOverlay::new(tapes);
+    let ways = merged.ways(tapes);
     let shifts = shifts(tapes.len(), |k, m| ways.get(&(k, m)).copied());
-    let traffic = together.traffic(tapes, &shifts, |tape, i| tape as u64 * 1_000_000 + i);
-    (together, shifts, traffic)
+    let traffic = merged.traffic(tapes, &shifts, |tape, i| tape as u64 * 1_000_000 + i);
+    (merged, shifts, traffic)
 }
 
 /// WB-5
 #[test]
 fn what_one_says_and_another_hears_is_one_message() {
     let tapes = row();
-    let (together, shifts, traffic) = picture(&tapes);
-    assert!(together.is_joined());
+    let (merged, shifts, traffic) = picture(&tapes);
+    assert!(merged.are_neighbours());
     // The second one was not recorded: it is there under the address at which it
     // was reached, and under that from which it came.
-    assert_eq!(together.strangers().len(), 2);
-    assert_eq!(together.strangers()[0], at(1));
-    assert_eq!(together.strangers()[1].ip(), at(1).ip());
+    assert_eq!(merged.strangers().len(), 2);
+    assert_eq!(merged.strangers()[0], at(1));
+    assert_eq!(merged.strangers()[1].ip(), at(1).ip());
     assert_eq!(traffic.wires(), [[0, 3], [1, 4], [1, 2]]);
     // The third and the last one are neighbours, and one clock is put right.
-    assert_eq!(together.other(1, 1), Some(2));
+    assert_eq!(merged.other(1, 1), Some(2));
     assert_eq!(shifts[..2], [0, 0]);
     let between: Vec<_> = traffic.legs().iter().filter(|leg| leg.wire == 2).collect();
     let known =
@@ -268,7 +268,7 @@ fn a_search_goes_through_all_and_its_hit_comes_back() {
 #[test]
 fn what_was_said_causes_what_was_heard() {
     let tapes = row();
-    let together = Together::new(&tapes);
+    let merged = MergedOverlay::new(&tapes);
     let query = |tape: &ObservedOverlay, ours| {
         let found =
             tape.passed().iter().find(|one| one.ours == ours && one.kind == MessageKind::Query);
@@ -276,11 +276,11 @@ fn what_was_said_causes_what_was_heard() {
     };
     let (sent, came) = (query(&tapes[1], true), query(&tapes[2], false));
     let conn = tapes[2].links()[came.link as usize].conn;
-    assert_eq!(together.cause((2, conn), came.step, &tapes), Some((1, sent.record)));
+    assert_eq!(merged.cause((2, conn), came.step, &tapes), Some((1, sent.record)));
     // The node that said this to the first one was not recorded.
     let other = tapes[0].links()[0].conn;
     let step = tapes[0].passed().iter().find(|one| !one.ours).unwrap().step;
-    assert_eq!(together.cause((0, other), step, &tapes), None);
+    assert_eq!(merged.cause((0, other), step, &tapes), None);
 }
 
 /// What a recording has been given and has said, as text: also what is in bytes on it.

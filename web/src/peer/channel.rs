@@ -178,20 +178,20 @@ impl Channel {
     }
 
     /// Reads what the other page says.
-    pub(super) fn hear(&mut self, data: &[u8]) -> Heard {
-        let Some(all) = self.heard.read(data) else { return Heard::Nonsense };
+    pub(super) fn hear(&mut self, data: &[u8]) -> SignalOutcome {
+        let Some(all) = self.heard.read(data) else { return SignalOutcome::Nonsense };
         for signal in all {
             match (&signal, &self.arranged) {
-                (Signal::No, _) => return Heard::No,
+                (Signal::No, _) => return SignalOutcome::No,
                 // A page that has not answered has asked for nothing.
-                (_, None) => return Heard::Nonsense,
+                (_, None) => return SignalOutcome::Nonsense,
                 (_, Some(arranged)) => {
                     self.described |= matches!(signal, Signal::Session(_));
                     let _ = arranged.say.unbounded_send(signal);
                 }
             }
         }
-        Heard::Well
+        SignalOutcome::Well
     }
 
     /// Says that there is no such way to here.
@@ -244,7 +244,7 @@ impl Channel {
 }
 
 /// What was heard from the other page.
-pub(super) enum Heard {
+pub(super) enum SignalOutcome {
     Well,
     /// It has no such way.
     No,

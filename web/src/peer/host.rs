@@ -50,7 +50,7 @@ pub(super) enum Happened {
     /// A connection is free for its next job.
     Free(ConnId),
     /// The door has kept so many bytes, or could not.
-    Kept(ConnId, u64, bool),
+    Committed(ConnId, u64, bool),
     Timer,
     /// The page is seen again, or its network is back.
     Woke,
@@ -232,7 +232,7 @@ impl PageHost {
             Happened::Opened(conn) => self.opened(conn, false),
             Happened::Data(conn, data) => self.data(this, conn, data),
             Happened::Closed(conn) => self.closed(this, conn),
-            Happened::Kept(conn, length, kept) => self.kept(conn, length, kept),
+            Happened::Committed(conn, length, kept) => self.kept(conn, length, kept),
             Happened::Free(conn) => {
                 if let Some(socket) = self.sockets.get_mut(&conn) {
                     socket.free();
@@ -312,7 +312,7 @@ impl PageHost {
         let this = Rc::clone(this);
         spawn_local(async move {
             let kept = JsFuture::from(kept).await.is_ok();
-            Self::happened(&this, [Happened::Kept(conn, length, kept)]);
+            Self::happened(&this, [Happened::Committed(conn, length, kept)]);
         });
     }
 
@@ -433,12 +433,12 @@ impl PageHost {
             ConnOutput::Store { .. }
             | ConnOutput::StoreBody { .. }
             | ConnOutput::Incoming { .. }
-            | ConnOutput::Keep { .. } => {
+            | ConnOutput::Commit { .. } => {
                 let why = StoreError::Failed;
                 self.next(Input::Connection(conn, ConnInput::DiskFailed { why }));
             }
-            ConnOutput::Judge { .. } => {
-                self.next(Input::Connection(conn, ConnInput::Judged { good: false }));
+            ConnOutput::Authenticate { .. } => {
+                self.next(Input::Connection(conn, ConnInput::Authenticated { good: false }));
             }
         }
     }

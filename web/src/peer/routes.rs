@@ -18,7 +18,7 @@ use servent_core::rng::Rng;
 use servent_core::unicast::{DeliveryOrder, MessageRefusal, Side, UnicastPayload};
 use wasm_bindgen_futures::spawn_local;
 
-use super::channel::{self, Channel, Heard, LINGER};
+use super::channel::{self, Channel, LINGER, SignalOutcome};
 use super::config::CONNECTIONS;
 use super::host::{Happened, PageHost};
 use super::line::is_page;
@@ -295,9 +295,9 @@ impl PageHost {
             }
         }
         match channel.hear(data) {
-            Heard::Well => None,
-            Heard::No => self.no_channel(this, conn),
-            Heard::Nonsense => {
+            SignalOutcome::Well => None,
+            SignalOutcome::No => self.no_channel(this, conn),
+            SignalOutcome::Nonsense => {
                 self.ways.counts.refused += 1;
                 self.no_channel(this, conn)
             }

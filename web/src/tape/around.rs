@@ -14,12 +14,12 @@ const OURS: u32 = 0;
 /// The neighbours of a tape.
 pub(super) struct Around {
     again: Again,
-    gathered: ObservedOverlay,
+    observed: ObservedOverlay,
     /// Neighbours, by their numbers from 1 on.
     neighbours: Vec<SocketAddr>,
     numbers: BTreeMap<SocketAddr, u32>,
     traffic: Traffic,
-    /// How much of what was gathered is in the picture.
+    /// How much of what was observed is in the picture.
     known: [usize; 3],
 }
 
@@ -28,7 +28,7 @@ impl Around {
     pub(super) fn new(player: &Player) -> Option<Self> {
         Some(Self {
             again: Again::new(player.start()?),
-            gathered: ObservedOverlay::default(),
+            observed: ObservedOverlay::default(),
             neighbours: Vec::new(),
             numbers: BTreeMap::new(),
             traffic: Traffic::default(),
@@ -38,12 +38,12 @@ impl Around {
 
     /// Takes up what is new on the tape.
     pub(super) fn learn(&mut self, player: &Player) {
-        let gathered = &mut self.gathered;
-        if !self.again.go_on(player, |step| gathered.observe(step)) {
+        let observed = &mut self.observed;
+        if !self.again.go_on(player, |step| observed.observe(step)) {
             return;
         }
         let [opened, closed, passed] = self.known;
-        for link in &self.gathered.links()[opened..] {
+        for link in &self.observed.links()[opened..] {
             let number = *self.numbers.entry(link.peer).or_insert_with(|| {
                 self.neighbours.push(link.peer);
                 self.neighbours.len() as u32
@@ -51,15 +51,15 @@ impl Around {
             let wire = self.traffic.wire(OURS, number);
             self.traffic.turn(link.opened, wire, true);
         }
-        for (link, at) in &self.gathered.closed()[closed..] {
-            let number = self.number(&self.gathered.links()[*link as usize]);
+        for (link, at) in &self.observed.closed()[closed..] {
+            let number = self.number(&self.observed.links()[*link as usize]);
             let wire = self.traffic.wire(OURS, number);
             self.traffic.turn(*at, wire, false);
         }
-        for one in &self.gathered.passed()[passed..] {
-            let number = self.number(&self.gathered.links()[one.link as usize]);
+        for one in &self.observed.passed()[passed..] {
+            let number = self.number(&self.observed.links()[one.link as usize]);
             let wire = self.traffic.wire(OURS, number);
-            let searches = self.gathered.searches();
+            let searches = self.observed.searches();
             let told = |journey: Journey| Journey {
                 words: searches.get(&one.guid).cloned().unwrap_or_default(),
                 ..journey
@@ -67,9 +67,9 @@ impl Around {
             self.traffic.pass(one.guid, one.leg((OURS, number), wire, one.at), told);
         }
         self.known = [
-            self.gathered.links().len(),
-            self.gathered.closed().len(),
-            self.gathered.passed().len(),
+            self.observed.links().len(),
+            self.observed.closed().len(),
+            self.observed.passed().len(),
         ];
         self.traffic.set_nodes(self.neighbours.len() as u32 + 1);
         self.traffic.sort();

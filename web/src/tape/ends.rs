@@ -22,7 +22,7 @@ use servent_sim::unicast::{
 const UNMEASURED: Duration = Duration::from_millis(1);
 
 /// A datagram at the recorded end.
-pub(super) struct Seen {
+pub(super) struct RecordedDatagram {
     pub(super) at: Instant,
     pub(super) peer: u32,
     pub(super) ours: bool,
@@ -63,7 +63,7 @@ pub(super) struct Ends {
     peers: Vec<SocketAddr>,
     /// Where those are that are not at the address that is their name.
     routes: BTreeMap<SocketAddr, SocketAddr>,
-    seen: Vec<Seen>,
+    seen: Vec<RecordedDatagram>,
     marks: Vec<LifelineMark>,
     /// Half the smoothed round-trip time with each peer, as it was measured.
     ways: Vec<Vec<(Instant, Duration)>>,
@@ -132,7 +132,7 @@ impl Ends {
     }
 
     /// All that left or arrived, in the order of the tape.
-    pub(super) fn seen(&self) -> &[Seen] {
+    pub(super) fn datagrams(&self) -> &[RecordedDatagram] {
         &self.seen
     }
 
@@ -149,7 +149,7 @@ impl Ends {
 
     /// Where the `n`-th datagram of another end stands on the tape.
     pub(super) fn place(&self, from: NodeId, n: u32) -> Option<BranchPoint> {
-        let of = |seen: &&Seen| !seen.ours && seen.peer == from.0;
+        let of = |seen: &&RecordedDatagram| !seen.ours && seen.peer == from.0;
         self.seen.iter().filter(of).nth(n.checked_sub(1)? as usize).map(|seen| seen.place)
     }
 
@@ -212,7 +212,7 @@ impl Ends {
         // The newest event by then says most about it.
         let record = player.records_until(at).saturating_sub(1) as u64;
         if let Some(Input::Messages(MessageInput::Datagrams { from, segment, data })) = step.input {
-            self.datagrams(
+            self.record_batch(
                 &Batch { at, peer: *from, ours: false, segment: *segment, data, record, input },
                 |_, _| None,
             );
@@ -235,7 +235,7 @@ impl Ends {
                 })) => {
                     let (peer, segment) = (*to, *segment);
                     let batch = Batch { at, peer, ours: true, segment, data, record, input };
-                    self.datagrams(&batch, why);
+                    self.record_batch(&batch, why);
                 }
                 _ => {}
             }
@@ -306,7 +306,7 @@ impl Ends {
         (new, came)
     }
 
-    fn datagrams(
+    fn record_batch(
         &mut self,
         batch: &Batch<'_>,
         why: impl Fn(UnicastConnId, u64) -> Option<RetransmitReason> + Copy,
@@ -320,7 +320,16 @@ impl Ends {
             let blocks = packet.blocks.iter().map(|block| Label::describe(block, why)).collect();
             let (bytes, place) = (one.len() as u32, BranchPoint { input, datagram });
             let print = print_of(&one);
-            self.seen.push(Seen { at, peer, ours, bytes, blocks, record, place, print });
+            self.seen.push(RecordedDatagram {
+                at,
+                peer,
+                ours,
+                bytes,
+                blocks,
+                record,
+                place,
+                print,
+            });
         }
     }
 
@@ -374,7 +383,7 @@ impl Ends {
         for (at, peer, conn, from, to) in &self.missing {
             let before = self.seen.partition_point(|seen| seen.at < *at);
             for number in *from..=*to {
-                let carried = |seen: &Seen| {
+                let carried = |seen: &RecordedDatagram| {
                     seen.ours && seen.peer == *peer && carries(&seen.blocks, *conn, number)
                 };
                 let last = self.seen[..before].iter().rposition(carried);

@@ -47,7 +47,7 @@ impl Ladder {
                 let mut of = of.borrow_mut();
                 of.ends().map_or_else(|| give(&[(); 0]), |ends| work(ends.diagram()))
             }
-            LadderOwner::Several(of) => work(&of.borrow().joined().diagram),
+            LadderOwner::Several(of) => work(&of.borrow().datagrams().diagram),
         }
     }
 }
@@ -123,7 +123,7 @@ impl Ladder {
             }
             LadderOwner::Several(of) => {
                 let of = of.borrow();
-                give(&of.joined().totals(of.now()))
+                give(&of.datagrams().totals(of.now()))
             }
         }
     }

@@ -10,7 +10,7 @@ use servent_sim::unicast::{
     Arrow, ArrowFate, DatagramId, DatagramLoss, Diagram, LifelineMark, LossCause, UnicastTotals,
 };
 
-use super::ends::{Ends, Seen};
+use super::ends::{Ends, RecordedDatagram};
 
 /// Which datagram: of which recording, and its number there.
 type DatagramIndex = (usize, usize);
@@ -39,7 +39,7 @@ pub(super) fn ways(tapes: &[&Ends]) -> BTreeMap<(usize, usize), i64> {
 
 fn once(ends: &Ends, ours: bool) -> Once {
     let mut seen = Once::new();
-    for one in ends.seen().iter().filter(|one| one.ours == ours) {
+    for one in ends.datagrams().iter().filter(|one| one.ours == ours) {
         seen.entry(one.print).and_modify(|at| *at = None).or_insert(Some(one.at));
     }
     seen
@@ -47,7 +47,7 @@ fn once(ends: &Ends, ours: bool) -> Once {
 
 /// What several servents sent each other.
 #[derive(Default)]
-pub(super) struct Joined {
+pub(super) struct MergedDatagrams {
     /// The node of every other end of every recording: a recording, or a servent that was
     /// not recorded.
     pub(super) who: Vec<Vec<NodeId>>,
@@ -63,32 +63,32 @@ pub(super) struct Joined {
     delivered: Vec<(Instant, u64)>,
 }
 
-impl Joined {
+impl MergedDatagrams {
     /// `seq` gives the number of a recording's record among all of them.
     pub(super) fn new(tapes: &[&Ends], shifts: &[i64], seq: impl Fn(usize, u64) -> u64) -> Self {
-        let mut joined = Self::default();
-        joined.pair(tapes, shifts);
-        joined.name(tapes);
-        let arrows = joined.arrows(tapes, shifts, &seq);
-        let marks = joined.marks(tapes, shifts, &seq);
-        joined.diagram = Diagram::mark(arrows, marks);
+        let mut merged = Self::default();
+        merged.pair(tapes, shifts);
+        merged.name(tapes);
+        let arrows = merged.arrows(tapes, shifts, &seq);
+        let marks = merged.marks(tapes, shifts, &seq);
+        merged.diagram = Diagram::mark(arrows, marks);
         for (ends, by) in tapes.iter().zip(shifts) {
             let [sent, delivered] = ends.flow();
-            joined.written.extend(sent.iter().map(|(at, n)| (moved(*at, *by), *n)));
-            joined.delivered.extend(delivered.iter().map(|(at, n)| (moved(*at, *by), *n)));
+            merged.written.extend(sent.iter().map(|(at, n)| (moved(*at, *by), *n)));
+            merged.delivered.extend(delivered.iter().map(|(at, n)| (moved(*at, *by), *n)));
         }
-        joined.written.sort_unstable();
-        joined.delivered.sort_unstable();
-        joined
+        merged.written.sort_unstable();
+        merged.delivered.sort_unstable();
+        merged
     }
 
     /// The recording and its record that sent what arrived there.
     pub(super) fn cause(&self, tape: usize, input: usize, tapes: &[&Ends]) -> Option<(usize, u64)> {
-        let here = tapes.get(tape)?.seen().iter();
-        let arrived = |(_, one): &(usize, &Seen)| !one.ours && one.place.input == input;
+        let here = tapes.get(tape)?.datagrams().iter();
+        let arrived = |(_, one): &(usize, &RecordedDatagram)| !one.ours && one.place.input == input;
         let mut all = here.enumerate().filter(arrived).map(|(i, _)| (tape, i));
         let (from, i) = all.find_map(|place| self.causes.get(&place)).copied()?;
-        Some((from, tapes[from].seen()[i].record))
+        Some((from, tapes[from].datagrams()[i].record))
     }
 
     /// The totals up to an instant.
@@ -110,12 +110,12 @@ impl Joined {
     fn pair(&mut self, tapes: &[&Ends], shifts: &[i64]) {
         let mut sent: BTreeMap<u64, Vec<(Instant, DatagramIndex)>> = BTreeMap::new();
         for (k, ends) in tapes.iter().enumerate() {
-            for (i, one) in ends.seen().iter().enumerate().filter(|(_, one)| one.ours) {
+            for (i, one) in ends.datagrams().iter().enumerate().filter(|(_, one)| one.ours) {
                 sent.entry(one.print).or_default().push((moved(one.at, shifts[k]), (k, i)));
             }
         }
         for (m, ends) in tapes.iter().enumerate() {
-            for (i, one) in ends.seen().iter().enumerate().filter(|(_, one)| !one.ours) {
+            for (i, one) in ends.datagrams().iter().enumerate().filter(|(_, one)| !one.ours) {
                 let at = moved(one.at, shifts[m]);
                 let Some(alike) = sent.get_mut(&one.print) else { continue };
                 let fits = |(when, (k, _)): &(Instant, DatagramIndex)| *k != m && *when <= at;
@@ -133,7 +133,7 @@ impl Joined {
             tapes.iter().map(|ends| vec![None; ends.peers().len()]).collect();
         for ((k, i), (m, j)) in &self.pairs {
             let [to, from] =
-                [(*k, *i), (*m, *j)].map(|(tape, i)| tapes[tape].seen()[i].peer as usize - 1);
+                [(*k, *i), (*m, *j)].map(|(tape, i)| tapes[tape].datagrams()[i].peer as usize - 1);
             who[*k][to] = Some(NodeId(*m as u32));
             who[*m][from] = Some(NodeId(*k as u32));
         }
@@ -161,7 +161,7 @@ impl Joined {
         for (k, ends) in tapes.iter().enumerate() {
             // As the recording by itself would draw them: with one end estimated.
             for (i, arrow) in ends.arrows().into_iter().enumerate() {
-                let one = &ends.seen()[i];
+                let one = &ends.datagrams()[i];
                 let peer = self.who[k][one.peer as usize - 1];
                 let own = NodeId(k as u32);
                 if !one.ours && self.causes.contains_key(&(k, i)) {
@@ -180,7 +180,7 @@ impl Joined {
                     ..arrow
                 };
                 if let Some((m, j)) = self.pairs.get(&(k, i)) {
-                    arrow.due = moved(tapes[*m].seen()[*j].at, shifts[*m]);
+                    arrow.due = moved(tapes[*m].datagrams()[*j].at, shifts[*m]);
                     (arrow.at, arrow.fate, arrow.why) = (Some(arrow.due), ArrowFate::Arrived, None);
                 } else if one.ours && (peer.0 as usize) < tapes.len() {
                     (arrow.fate, arrow.why) =

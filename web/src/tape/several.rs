@@ -9,12 +9,12 @@ use servent_core::node::{ConnInput, Input, Node};
 use servent_core::time::Instant;
 use servent_core::trace::{Digest, NodeId};
 use servent_sim::registry::NodeInfo;
-use servent_sim::routing::{ObservedOverlay, Together, Traffic, moved, shifts};
+use servent_sim::routing::{MergedOverlay, ObservedOverlay, Traffic, moved, shifts};
 use servent_sim::unicast::Margins;
 use wasm_bindgen::{JsError, JsValue};
 
 use super::ends::Ends;
-use super::merged::{Joined, ways};
+use super::merged::{MergedDatagrams, ways};
 use super::recorded::Recorded;
 use crate::lab::{BranchInfo, Cast, Columns, NamedRecord, Verified, Watching, fitting};
 use crate::value::{QueryResult, give, refused};
@@ -31,10 +31,10 @@ pub(super) struct Several {
     /// The numbers that the records of each recording have among all.
     numbers: Vec<Vec<u32>>,
     /// What they sent each other as datagrams.
-    joined: Joined,
+    datagrams: MergedDatagrams,
     /// What each tells of the overlay, and all of it as one.
-    gathered: Vec<ObservedOverlay>,
-    together: Together,
+    observed: Vec<ObservedOverlay>,
+    overlay: MergedOverlay,
     traffic: Traffic,
     columns: Columns,
     now: Instant,
@@ -53,15 +53,15 @@ impl Several {
         for tape in &tapes {
             tape.borrow_mut().ends();
         }
-        let gathered: Vec<_> =
+        let observed: Vec<_> =
             tapes.iter().map(|it| ObservedOverlay::from_player(it.borrow().player())).collect();
         let mut several = Self {
             shifts: Vec::new(),
             names,
             records: Vec::new(),
             numbers: Vec::new(),
-            joined: Joined::default(),
-            together: Together::new(&gathered),
+            datagrams: MergedDatagrams::default(),
+            overlay: MergedOverlay::new(&observed),
             traffic: Traffic::default(),
             columns: Columns::default(),
             now: Instant::ZERO,
@@ -69,7 +69,7 @@ impl Several {
             coordinator: None,
             server: None,
             seats: Vec::new(),
-            gathered,
+            observed,
             tapes,
         };
         several.shifts = several.clocks();
@@ -88,16 +88,16 @@ impl Several {
             let number = numbers[tape].get(i as usize).or(numbers[tape].last());
             number.copied().unwrap_or_default().into()
         };
-        let joined = several.with_ends(|ends| Joined::new(ends, &several.shifts, seq));
-        several.traffic = several.together.traffic(&several.gathered, &several.shifts, seq);
-        several.joined = joined;
+        let datagrams = several.with_ends(|ends| MergedDatagrams::new(ends, &several.shifts, seq));
+        several.traffic = several.overlay.traffic(&several.observed, &several.shifts, seq);
+        several.datagrams = datagrams;
         several.now = several.begun();
         several
     }
 
     /// How far each recording is to be moved, by all that they sent each other.
     fn clocks(&self) -> Vec<i64> {
-        let messages = self.together.ways(&self.gathered);
+        let messages = self.overlay.ways(&self.observed);
         let datagrams = self.with_ends(ways);
         shifts(self.many(), |k, m| {
             let all = [messages.get(&(k, m)), datagrams.get(&(k, m))];
@@ -143,8 +143,8 @@ impl Several {
     }
 
     /// What they sent each other as datagrams.
-    pub(super) const fn joined(&self) -> &Joined {
-        &self.joined
+    pub(super) const fn datagrams(&self) -> &MergedDatagrams {
+        &self.datagrams
     }
 
     /// By how much the clock of each is ahead of the first, in microseconds.
@@ -164,10 +164,10 @@ impl Several {
 
     /// The views that can show all of them together.
     pub(super) fn views(&self) -> Vec<&'static str> {
-        let talk = self.joined.who.iter().flatten().any(|who| (who.0 as usize) < self.many());
-        let served = self.together.is_connected();
+        let talk = self.datagrams.who.iter().flatten().any(|who| (who.0 as usize) < self.many());
+        let served = self.overlay.is_connected();
         let all = [
-            ("routing", self.together.is_joined()),
+            ("routing", self.overlay.are_neighbours()),
             ("unicast", talk),
             ("swarm", served && self.coordinator.is_some()),
             ("queue", served && self.coordinator.is_none()),
@@ -198,7 +198,7 @@ impl Several {
         let Some(clients) = &of.take.clients else { return Vec::new() };
         let mut seats = vec![None; clients.rows().len()];
         for (conn, row) in clients.connections() {
-            let other = self.together.peer(tape, conn);
+            let other = self.overlay.peer(tape, conn);
             if let (Some(seat), Some(other)) = (seats.get_mut(row as usize), other) {
                 *seat = Some(other);
             }
@@ -252,7 +252,7 @@ impl Several {
 
     /// The names of all in the overlay.
     pub(super) fn neighbours(&self) -> Vec<String> {
-        let others = self.together.strangers().iter().map(ToString::to_string);
+        let others = self.overlay.strangers().iter().map(ToString::to_string);
         self.names.iter().cloned().chain(others).collect()
     }
 
@@ -266,7 +266,7 @@ impl Several {
         let mut margins = tape.borrow().margins(NodeId(0));
         margins.node = end;
         for margin in &mut margins.peers {
-            let who = self.joined.who[end.0 as usize].get(margin.peer.0 as usize - 1);
+            let who = self.datagrams.who[end.0 as usize].get(margin.peer.0 as usize - 1);
             margin.peer = who.copied().unwrap_or(margin.peer);
             margin.name = self.name(margin.peer).to_owned();
         }
@@ -274,7 +274,7 @@ impl Several {
     }
 
     fn name(&self, node: NodeId) -> &str {
-        let all = self.names.iter().chain(&self.joined.strangers);
+        let all = self.names.iter().chain(&self.datagrams.strangers);
         all.map(String::as_str).nth(node.0 as usize).unwrap_or_default()
     }
 
@@ -303,8 +303,8 @@ impl Several {
         });
         drop(of);
         let sent = input.and_then(|input| {
-            let datagram = self.with_ends(|ends| self.joined.cause(tape, input, ends));
-            datagram.or_else(|| self.together.cause((tape, conn?), input, &self.gathered))
+            let datagram = self.with_ends(|ends| self.datagrams.cause(tape, input, ends));
+            datagram.or_else(|| self.overlay.cause((tape, conn?), input, &self.observed))
         });
         let number = |tape: usize, i: u64| self.numbers[tape].get(i as usize).copied();
         // What was written down late may stand behind what it led to.
@@ -411,10 +411,10 @@ impl Watching for Several {
 
     fn size(&self, cast: Cast) -> usize {
         let strangers = match cast {
-            Cast::Neighbours => self.together.strangers().len(),
+            Cast::Neighbours => self.overlay.strangers().len(),
             Cast::Clients => return self.seats.len() + 1,
             Cast::All => 0,
-            _ => self.joined.strangers.len(),
+            _ => self.datagrams.strangers.len(),
         };
         self.many() + strangers
     }

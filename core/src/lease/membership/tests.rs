@@ -11,7 +11,7 @@ const STEP: Duration = Duration::from_millis(100);
 /// Members of a site, their store, and what goes wrong.
 struct PartitionWorld {
     now: Instant,
-    board: Board,
+    table: MembershipTable,
     members: Vec<Option<Division>>,
     /// Which process of each runs, and until when it is stopped or cut off.
     starts: [u8; MEMBERS],
@@ -30,7 +30,7 @@ impl PartitionWorld {
         let now = Instant::from_secs(1);
         let mut world = Self {
             now,
-            board: Board::default(),
+            table: MembershipTable::default(),
             members: (0..MEMBERS).map(|_| None).collect(),
             starts: [0; MEMBERS],
             asleep: [now; MEMBERS],
@@ -63,19 +63,19 @@ impl PartitionWorld {
         }
         Some(match output {
             Output::Look => {
-                match self.board.members.iter_mut().find(|seat| seat.id == us) {
+                match self.table.members.iter_mut().find(|seat| seat.id == us) {
                     Some(seat) => seat.beat += 1,
-                    None => self.board.members.push(MemberSeat { id: us, at: at(member), beat: 0 }),
+                    None => self.table.members.push(MemberSeat { id: us, at: at(member), beat: 0 }),
                 }
-                Input::Seen(self.board.clone())
+                Input::Seen(self.table.clone())
             }
             Output::Take(claims) => {
                 let mut taken = BTreeSet::new();
                 for LeaseClaim { part, seen } in claims {
-                    let never = Hold { fence: 0, holder: None };
-                    let hold = self.board.parts.entry(part).or_insert(never);
+                    let never = PartitionLease { fence: 0, holder: None };
+                    let hold = self.table.parts.entry(part).or_insert(never);
                     if *hold == seen {
-                        *hold = Hold { fence: seen.fence + 1, holder: Some(us) };
+                        *hold = PartitionLease { fence: seen.fence + 1, holder: Some(us) };
                         taken.insert(part);
                     }
                 }
@@ -83,7 +83,7 @@ impl PartitionWorld {
             }
             Output::Free(parts) => {
                 for part in &parts {
-                    let hold = self.board.parts.get_mut(part).expect("it was held");
+                    let hold = self.table.parts.get_mut(part).expect("it was held");
                     hold.holder = hold.holder.filter(|holder| *holder != us);
                 }
                 Input::Freed(parts)
@@ -98,8 +98,8 @@ impl PartitionWorld {
                 return None;
             }
             Output::Leave => {
-                self.board.members.retain(|seat| seat.id != us);
-                for hold in self.board.parts.values_mut() {
+                self.table.members.retain(|seat| seat.id != us);
+                for hold in self.table.parts.values_mut() {
                     hold.holder = hold.holder.filter(|holder| *holder != us);
                 }
                 return None;
@@ -236,9 +236,9 @@ fn st_4_a_part_that_was_taken_unnoticed_is_given_back_to_its_owner() {
         let mut fx = Fx::new();
         let one = world.members[0].as_mut().unwrap();
         one.handle_timeout(world.now, &mut fx);
-        let Some(Input::Seen(board)) = world.answer(0, Output::Look) else { unreachable!() };
+        let Some(Input::Seen(table)) = world.answer(0, Output::Look) else { unreachable!() };
         let one = world.members[0].as_mut().unwrap();
-        one.handle(world.now, Input::Seen(board), &mut fx);
+        one.handle(world.now, Input::Seen(table), &mut fx);
         let take = fx.outputs().find(|output| matches!(output, Output::Take(_))).cloned();
         if let Some(take) = take {
             one.handle(world.now, Input::Away, &mut fx);

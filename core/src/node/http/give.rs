@@ -309,7 +309,7 @@ impl Http {
         coming.size = Some(coming.stored);
         let name = coming.name.clone();
         cx.io.rest(conn);
-        cx.fx.output(Output::Connection(conn, ConnOutput::Keep { name }));
+        cx.fx.output(Output::Connection(conn, ConnOutput::Commit { name }));
     }
 
     /// A file of the inbox has its name.
@@ -326,7 +326,7 @@ impl Http {
             held.bytes = held.bytes.saturating_add(bytes);
         }
         let Some(from) = cx.io.get(conn).map(|c| c.peer) else { return };
-        cx.tell(ConnEvent::Kept { conn, name: clip(&name), bytes });
+        cx.tell(ConnEvent::Committed { conn, name: clip(&name), bytes });
         let text = format!("Kept as {name}\n");
         cx.fx.output(Output::Answer(NodeAnswer::Received { name, bytes, from }));
         let reply = ReplyWriter::from_cx(cx).in_short((201, "Created"), &text, coming.form);

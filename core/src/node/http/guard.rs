@@ -20,7 +20,7 @@ const KNOWN: usize = 64;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Guard {
     /// Credentials the host is checking; true: by a password that is another one now.
-    judged: BTreeMap<ConnId, (String, bool)>,
+    checking: BTreeMap<ConnId, (String, bool)>,
     /// Credentials that were found good.
     right: BTreeSet<String>,
 }
@@ -30,12 +30,12 @@ impl Guard {
     /// checked by it, counts for nothing.
     pub(super) fn check_again(&mut self) {
         self.right.clear();
-        self.judged.values_mut().for_each(|(_, outdated)| *outdated = true);
+        self.checking.values_mut().for_each(|(_, outdated)| *outdated = true);
     }
 
     /// Forgets a connection that is closed.
     pub(super) fn left(&mut self, conn: ConnId) {
-        self.judged.remove(&conn);
+        self.checking.remove(&conn);
     }
 }
 
@@ -68,19 +68,19 @@ impl Http {
             self.turn_away(cx, conn);
             return Passage::Closed;
         };
-        if self.guard.judged.contains_key(&conn) {
+        if self.guard.checking.contains_key(&conn) {
             if waiting > cx.config.limits.head_bytes as usize {
                 self.refuse(cx, conn, NodeLimit::Pipeline, None);
             }
             return Passage::Waits;
         }
-        self.judge(cx, conn, String::from(words));
+        self.authenticate(cx, conn, String::from(words));
         Passage::Waits
     }
 
-    fn judge(&mut self, cx: &mut NodeCx<'_>, conn: ConnId, words: String) {
-        self.guard.judged.insert(conn, (words.clone(), false));
-        cx.fx.output(Output::Connection(conn, ConnOutput::Judge { words }));
+    fn authenticate(&mut self, cx: &mut NodeCx<'_>, conn: ConnId, words: String) {
+        self.guard.checking.insert(conn, (words.clone(), false));
+        cx.fx.output(Output::Connection(conn, ConnOutput::Authenticate { words }));
     }
 
     /// The host has checked the credentials of a request. If they are good, it is
@@ -91,9 +91,9 @@ impl Http {
         conn: ConnId,
         good: bool,
     ) {
-        let Some((words, outdated)) = self.guard.judged.remove(&conn) else { return };
+        let Some((words, outdated)) = self.guard.checking.remove(&conn) else { return };
         if outdated {
-            return self.judge(cx, conn, words);
+            return self.authenticate(cx, conn, words);
         }
         if good {
             if self.guard.right.len() >= KNOWN {

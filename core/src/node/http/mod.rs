@@ -117,9 +117,9 @@ impl Service for Http {
                 Some(Exchange::Receiving) => self.not_kept(cx, conn, why),
                 _ => {}
             },
-            ConnInput::Judged { good } => self.finish_authentication(cx, conn, good),
-            ConnInput::Kept { name } => self.upload_committed(cx, conn, name),
-            ConnInput::Unsaid { several } => self.retract_replies(cx, conn, several),
+            ConnInput::Authenticated { good } => self.finish_authentication(cx, conn, good),
+            ConnInput::Committed { name } => self.upload_committed(cx, conn, name),
+            ConnInput::Retracted { several } => self.retract_replies(cx, conn, several),
             // The layer below handles these.
             ConnInput::Accepted { .. } | ConnInput::Bytes { .. } => {}
         }

@@ -52,7 +52,7 @@ impl Http {
             Some(Exchange::Sending(transfer)) => (transfer.keep && !several, true),
             _ => (!several, false),
         };
-        cx.tell(ConnEvent::Unsaid { conn });
+        cx.tell(ConnEvent::Retracted { conn });
         if granted {
             cx.io.rest(conn);
             self.exchanges.insert(conn, Exchange::IDLE);
@@ -64,7 +64,7 @@ impl Http {
         // The answer comes first: what the queue changes would hold it back.
         self.write(cx, conn, reply);
         if !closed {
-            self.feed(cx, server::Input::Unsaid { conn });
+            self.feed(cx, server::Input::Retracted { conn });
         }
         if closed {
             cx.fx.output(Output::Connection(conn, ConnOutput::Close { flush: true }));

@@ -104,19 +104,22 @@ pub enum ConnInput {
     /// The range being stored cannot be written, or the file being served
     /// cannot be read any more.
     DiskFailed { why: StoreError },
-    /// The answer to [`ConnOutput::Judge`]: whether the credentials are good.
-    Judged { good: bool },
-    /// The answer to [`ConnOutput::Keep`]: the file is in the inbox under this
+    /// The answer to [`ConnOutput::Authenticate`]: whether the credentials are good.
+    #[serde(rename = "judged")]
+    Authenticated { good: bool },
+    /// The answer to [`ConnOutput::Commit`]: the file is in the inbox under this
     /// name.
-    Kept { name: String },
-    /// After [`SiteInput::StoreAway`]: what waited to be said on this connection
+    #[serde(rename = "kept")]
+    Committed { name: String },
+    /// After [`SiteInput::StoreUnavailable`]: what waited to be said on this connection
     /// was given up before it could be saved, and nothing of it is said. The
-    /// host asks [`Node::may_unsay`] first. `several`: these were several
+    /// host asks [`Node::may_retract`] first. `several`: these were several
     /// writes, so that it is unknown which replies are missing, and the
     /// connection must end.
     ///
-    /// [`Node::may_unsay`]: super::Node::may_unsay
-    Unsaid { several: bool },
+    /// [`Node::may_retract`]: super::Node::may_retract
+    #[serde(rename = "unsaid")]
+    Retracted { several: bool },
 }
 
 /// What is in the shared folders and in the inbox has changed.
@@ -189,13 +192,15 @@ pub enum PathNews {
 #[serde(rename_all = "snake_case")]
 pub enum SiteInput {
     /// What is to be saved cannot be saved for now. Until
-    /// [`SiteInput::StoreBack`], requests that would be promised something are
+    /// [`SiteInput::StoreAvailable`], requests that would be promised something are
     /// told to come back, and no client loses a place for being late. Requests
     /// that are held are answered when their time is over, as always.
-    StoreAway,
+    #[serde(rename = "store_away")]
+    StoreUnavailable,
     /// Everything can be saved again. No client is blamed for what it could not
     /// ask meanwhile.
-    StoreBack,
+    #[serde(rename = "store_back")]
+    StoreAvailable,
     /// This servent is a member of a divided site: who answers for each part of
     /// it, as [`Partition`] counts them. Only parts that [`SiteInput::Leads`] has
     /// given it are its own, until this says otherwise: then their places and
@@ -268,14 +273,15 @@ pub enum ConnOutput {
         early: Vec<u8>,
     },
     /// The client sent these credentials (`Authorization`, RFC 7617); answered
-    /// with [`ConnInput::Judged`]. Its request waits until then.
-    Judge { words: String },
+    /// with [`ConnInput::Authenticated`]. Its request waits until then.
+    #[serde(rename = "judge")]
+    Authenticate { words: String },
     /// Write the body received on this connection, of `size` bytes or else in
     /// chunks of at most `most` bytes together, to a new file of the inbox that
     /// is hidden until it has its name; `early` are its first bytes. Progress
     /// and end are reported as for [`ConnOutput::Store`] and
     /// [`ConnOutput::StoreBody`]. When the connection ends before
-    /// [`ConnOutput::Keep`], nothing is left of it.
+    /// [`ConnOutput::Commit`], nothing is left of it.
     Incoming {
         size: Option<u64>,
         most: u64,
@@ -283,9 +289,10 @@ pub enum ConnOutput {
         early: Vec<u8>,
     },
     /// Give the file received on this connection this name, or a similar one when
-    /// that is taken: nothing is replaced. Answered with [`ConnInput::Kept`] or
+    /// that is taken: nothing is replaced. Answered with [`ConnInput::Committed`] or
     /// [`ConnInput::DiskFailed`].
-    Keep { name: String },
+    #[serde(rename = "keep")]
+    Commit { name: String },
 }
 
 /// What a host is to do with the file of a download.

@@ -313,9 +313,9 @@ impl Service for OverlayService {
             | ConnInput::Stored { .. }
             | ConnInput::BodyEnded { .. }
             | ConnInput::DiskFailed { .. }
-            | ConnInput::Judged { .. }
-            | ConnInput::Kept { .. }
-            | ConnInput::Unsaid { .. } => {}
+            | ConnInput::Authenticated { .. }
+            | ConnInput::Committed { .. }
+            | ConnInput::Retracted { .. } => {}
         }
     }
 

@@ -491,9 +491,9 @@ impl Service for Swarm {
             ConnInput::Accepted { .. }
             | ConnInput::Bytes { .. }
             | ConnInput::BodyEnded { .. }
-            | ConnInput::Judged { .. }
-            | ConnInput::Kept { .. }
-            | ConnInput::Unsaid { .. } => {}
+            | ConnInput::Authenticated { .. }
+            | ConnInput::Committed { .. }
+            | ConnInput::Retracted { .. } => {}
         }
     }
 

@@ -61,7 +61,7 @@ pub enum Input {
     /// said. A transfer that was to begin has not: its slot waits for the client
     /// to ask again. A place stays as it is, and its client may know an older
     /// position.
-    Unsaid { conn: ConnId },
+    Retracted { conn: ConnId },
     /// The connection is closed. Has no effect on a connection without place or
     /// slot.
     Gone { conn: ConnId },

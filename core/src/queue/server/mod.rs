@@ -339,7 +339,7 @@ impl Engine for QueueServer {
             }
             Input::Finished { conn, last } => self.finished(now, conn, last, fx),
             Input::Parted { conn } => self.parted(now, conn, fx),
-            Input::Unsaid { conn } => self.retract_reply(now, conn),
+            Input::Retracted { conn } => self.retract_reply(now, conn),
             Input::Broken { conn } => {
                 self.served.remove(&conn);
                 self.broken(now, conn, fx);

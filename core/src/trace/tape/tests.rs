@@ -283,10 +283,10 @@ fn next_conn_input(input: &ConnInput) -> Option<ConnInput> {
         I::Served { .. } => I::Stored { bytes: 0 },
         I::Stored { .. } => I::BodyEnded { unread: (0..=255).collect() },
         I::BodyEnded { .. } => I::DiskFailed { why: StoreError::Full },
-        I::DiskFailed { .. } => I::Judged { good: true },
-        I::Judged { .. } => I::Kept { name: "a \"name\"\n".into() },
-        I::Kept { .. } => I::Unsaid { several: true },
-        I::Unsaid { .. } => return None,
+        I::DiskFailed { .. } => I::Authenticated { good: true },
+        I::Authenticated { .. } => I::Committed { name: "a \"name\"\n".into() },
+        I::Committed { .. } => I::Retracted { several: true },
+        I::Retracted { .. } => return None,
     })
 }
 
@@ -326,10 +326,10 @@ fn next_input(input: &Input) -> Option<Input> {
             let news = PathNews::TooLarge { to: at, bytes: 1_400 };
             Input::Messages(MessageInput::Path(news))
         }
-        Input::Messages(MessageInput::Path(_)) => Input::Site(SiteInput::StoreAway),
+        Input::Messages(MessageInput::Path(_)) => Input::Site(SiteInput::StoreUnavailable),
         Input::Site(of) => Input::Site(match of {
-            SiteInput::StoreAway => SiteInput::StoreBack,
-            SiteInput::StoreBack => {
+            SiteInput::StoreUnavailable => SiteInput::StoreAvailable,
+            SiteInput::StoreAvailable => {
                 SiteInput::Divided { leaders: [Leader::Us, Leader::At(at)].into() }
             }
             SiteInput::Divided { .. } => SiteInput::Leads {

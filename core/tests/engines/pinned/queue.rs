@@ -166,7 +166,7 @@ impl Life {
             4..9 => Input::Progress { conn, bytes },
             9 | 10 => Input::Broken { conn },
             11 => Input::Parted { conn },
-            12 => Input::Unsaid { conn },
+            12 => Input::Retracted { conn },
             13 | 14 => Input::Gone { conn },
             _ => Input::Answer { conn },
         };

@@ -212,12 +212,12 @@ impl Host {
                     self.arriving.insert(conn, (early, size));
                     inputs.extend(self.arrived(conn));
                 }
-                Output::Connection(conn, ConnOutput::Keep { name }) => {
+                Output::Connection(conn, ConnOutput::Commit { name }) => {
                     let (bytes, _) = self.arriving.remove(&conn).unwrap_or_default();
                     let taken = self.inbox.contains_key(&name);
                     let name = if taken { format!("{name} (2)") } else { name };
                     self.inbox.insert(name.clone(), bytes);
-                    inputs.push_back(Input::Connection(conn, ConnInput::Kept { name }));
+                    inputs.push_back(Input::Connection(conn, ConnInput::Committed { name }));
                 }
                 Output::Fetch(FetchOutput::Allocate { fetch, .. }) => {
                     self.parts.entry(fetch).or_default();
@@ -228,7 +228,7 @@ impl Host {
                 Output::Fetch(FetchOutput::Complete { .. })
                 | Output::Connection(_, ConnOutput::Store { .. })
                 | Output::Swarm(_)
-                | Output::Connection(_, ConnOutput::Judge { .. }) => {}
+                | Output::Connection(_, ConnOutput::Authenticate { .. }) => {}
                 Output::Persist(op) => self.ops.push(op),
                 Output::Answer(answer) => self.answers.push(answer),
                 // To caches; they are in the log.

@@ -144,7 +144,7 @@ pub(crate) fn run(common: &Common, arguments: &GetArgs) -> Result<(), Failure> {
     let (urls, link) = anywhere::split_links(&arguments.urls)?;
     let urls = search::expand(&common.config()?.settings.state, &urls)?;
     let (urls, mut found) = anywhere::split_each(&urls)?;
-    let Asked { mut wanted, wrong } = wanted(arguments, &urls, voice)?;
+    let RequestedFiles { mut wanted, wrong } = wanted(arguments, &urls, voice)?;
     let ordered = arguments.output.as_deref().and_then(OrderedOutput::named);
     match &mut wanted[..] {
         [only] if only.is_folder() && arguments.sha256.is_some() => {
@@ -328,7 +328,7 @@ fn spooled(
 }
 
 /// The downloads named by the arguments and the list.
-fn wanted(arguments: &GetArgs, urls: &[String], voice: Voice) -> Result<Asked, Failure> {
+fn wanted(arguments: &GetArgs, urls: &[String], voice: Voice) -> Result<RequestedFiles, Failure> {
     let mut wrong = None;
     let mut wanted = match urls.is_empty() {
         true => Vec::new(),
@@ -354,12 +354,12 @@ fn wanted(arguments: &GetArgs, urls: &[String], voice: Voice) -> Result<Asked, F
     }
     match wrong {
         Some(failure) if wanted.is_empty() => Err(failure),
-        wrong => Ok(Asked { wanted, wrong }),
+        wrong => Ok(RequestedFiles { wanted, wrong }),
     }
 }
 
 /// What the arguments and the list ask for.
-struct Asked {
+struct RequestedFiles {
     wanted: Vec<RequestedFile>,
     /// Some lines of the list cannot be read.
     wrong: Option<Failure>,

@@ -94,12 +94,12 @@ impl Loop {
                 };
                 self.store(conn, self.disk.downloads.part(fetch), (0, body), early);
             }
-            ConnOutput::Judge { words } => {
+            ConnOutput::Authenticate { words } => {
                 // What follows its head waits in the socket.
                 let before = self.sockets.taken.len();
                 self.sockets.taken.retain(|taken| *taken != conn);
                 if self.sockets.taken.len() < before {
-                    self.sockets.judging.insert(conn);
+                    self.sockets.authenticating.insert(conn);
                 }
                 password::authenticate(
                     self.sockets.password.clone(),
@@ -117,7 +117,7 @@ impl Loop {
                 };
                 self.push(conn, job);
             }
-            ConnOutput::Keep { name } => self.push(conn, ConnectionJob::Keep { name }),
+            ConnOutput::Commit { name } => self.push(conn, ConnectionJob::Commit { name }),
         }
     }
 

@@ -135,9 +135,9 @@ impl Loop {
     /// A client that has waited long enough for a promise gets another reply.
     pub(super) fn unsay(&mut self, now: Instant) {
         for conn in self.promises.held.late(now) {
-            if self.host.node.may_unsay(conn) {
+            if self.host.node.may_retract(conn) {
                 let several = self.promises.held.give_up(conn) > 1;
-                self.feed(now, Input::Connection(conn, ConnInput::Unsaid { several }));
+                self.feed(now, Input::Connection(conn, ConnInput::Retracted { several }));
             } else {
                 self.promises.held.insist(conn);
             }
@@ -155,18 +155,18 @@ impl Loop {
         self.tell_lag(now);
         add(&self.host.outside.counters.store_outages, u64::from(self.promises.held.away));
         if self.promises.held.away {
-            self.feed(now, Input::Site(SiteInput::StoreAway));
+            self.feed(now, Input::Site(SiteInput::StoreUnavailable));
             return Ok(());
         }
         let PendingPromises { outputs, .. } = std::mem::take(&mut self.promises.held);
         for output in outputs {
             self.carry_out(output);
         }
-        self.feed(now, Input::Site(SiteInput::StoreBack));
+        self.feed(now, Input::Site(SiteInput::StoreAvailable));
         self.promises.held.away = self.commit().await? == CommitOutcome::Later;
         self.tell_lag(now);
         if self.promises.held.away {
-            self.feed(now, Input::Site(SiteInput::StoreAway));
+            self.feed(now, Input::Site(SiteInput::StoreUnavailable));
         }
         Ok(())
     }

@@ -62,7 +62,7 @@ pub(in crate::driver) struct Sockets {
     /// Those whose bytes were passed to the node in this turn.
     pub(super) taken: Vec<ConnId>,
     /// Those that read nothing more until their credentials are checked.
-    pub(super) judging: BTreeSet<ConnId>,
+    pub(super) authenticating: BTreeSet<ConnId>,
 }
 
 impl Sockets {
@@ -80,7 +80,7 @@ impl Sockets {
             down,
             password: password.map(Arc::new),
             taken: Vec::new(),
-            judging: BTreeSet::new(),
+            authenticating: BTreeSet::new(),
         }
     }
 

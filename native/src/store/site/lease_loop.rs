@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use servent_core::engine::{Engine as _, FxOf};
-use servent_core::lease::{Config, Event, Input, Lease, Output, Seen};
+use servent_core::lease::{Config, Event, Input, Lease, LeaseState, Output};
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 
 use super::Database;
-use super::lease_query::{Asker, Attends, QueryTroubles};
+use super::lease_query::{Attends, LeaseQuery, QueryTroubles};
 use super::log_dedup::LogDedup;
 use super::schema::{self, Mode};
 use crate::clock::Clock;
@@ -43,14 +43,14 @@ pub(super) struct AnnouncedMember {
 
 /// Holds the lease in a task of its own.
 #[derive(Debug)]
-pub(super) struct Keeper {
+pub(super) struct LeaseTask {
     stop: Option<oneshot::Sender<()>>,
     task: JoinHandle<()>,
     lost: watch::Receiver<bool>,
     troubles: QueryTroubles,
 }
 
-impl Keeper {
+impl LeaseTask {
     /// Waits until this servent leads.
     ///
     /// # Errors
@@ -63,11 +63,11 @@ impl Keeper {
     ) -> Result<Self, StoreFailure> {
         let clock = Clock::new();
         let lease = Lease::new(Config::default(), clock.now());
-        let mut asker = Asker::new(database);
-        asker.said = Some(LogDedup::default());
-        let troubles = asker.troubles();
-        let mut post = LeaseLoop { asker, member, role, clock, lease, joined: false };
-        let listens = post.role.clone();
+        let mut query = LeaseQuery::new(database);
+        query.said = Some(LogDedup::default());
+        let troubles = query.troubles();
+        let mut tended = LeaseLoop { query, member, role, clock, lease, joined: false };
+        let listens = tended.role.clone();
         let unwanted = async {
             match listens {
                 Some(role) => role.closed().await,
@@ -75,7 +75,7 @@ impl Keeper {
             }
         };
         let leads = async {
-            while !post.step().await? {}
+            while !tended.step().await? {}
             Ok(())
         };
         let waited = tokio::select! {
@@ -85,18 +85,18 @@ impl Keeper {
         match waited {
             Some(leads) => leads?,
             None => {
-                post.leave().await;
+                tended.leave().await;
                 return Err(StoreFailure::Unwanted);
             }
         }
-        post.asker.said = None;
+        tended.query.said = None;
         let (stop, stopped) = oneshot::channel();
         let (tell, lost) = watch::channel(false);
         let task = tokio::spawn(async move {
-            let leading = async { while post.step().await.is_ok_and(|leads| leads) {} };
+            let leading = async { while tended.step().await.is_ok_and(|leads| leads) {} };
             tokio::select! {
                 () = leading => drop(tell.send_replace(true)),
-                _ = stopped => post.leave().await,
+                _ = stopped => tended.leave().await,
             }
         });
         Ok(Self { stop: Some(stop), task, lost, troubles })
@@ -131,7 +131,7 @@ impl Keeper {
     }
 }
 
-impl Drop for Keeper {
+impl Drop for LeaseTask {
     fn drop(&mut self) {
         self.task.abort();
     }
@@ -139,7 +139,7 @@ impl Drop for Keeper {
 
 /// The lease, and what it is asked over.
 struct LeaseLoop {
-    asker: Asker,
+    query: LeaseQuery,
     member: AnnouncedMember,
     role: Option<watch::Sender<Role>>,
     clock: Clock,
@@ -174,7 +174,7 @@ impl LeaseLoop {
         self.lease.handle(self.clock.now(), Input::Stop, &mut fx);
         let _ = self.obey(fx).await; // A member that leaves need not know its successor.
         let gone = async {
-            let client = self.asker.client().await.ok()?;
+            let client = self.query.client().await.ok()?;
             let gone = "DELETE FROM servent.member WHERE id = $1";
             client.execute(gone, &[&&self.member.holder[..]]).await.ok()
         };
@@ -188,8 +188,8 @@ impl LeaseLoop {
     }
 
     async fn ask(&mut self, output: Output) -> Result<Input, StoreFailure> {
-        let database = self.asker.database.clone();
-        let client = self.asker.client().await?;
+        let database = self.query.database.clone();
+        let client = self.query.client().await?;
         let failed = |why| database.unusable(&why);
         let AnnouncedMember { holder, name, serves } = &self.member;
         let holder = &holder[..];
@@ -201,7 +201,7 @@ impl LeaseLoop {
         let there = "WITH there AS (INSERT INTO servent.member VALUES ($1, $2, $3, now(), now())
             ON CONFLICT (id) DO UPDATE SET seen = now())";
         match output {
-            Output::Take(Seen { fence, beat, .. }) => {
+            Output::Take(LeaseState { fence, beat, .. }) => {
                 let take = "UPDATE servent.lease SET holder = $1, fence = fence + 1, beat = 0, free = false
                     WHERE part = 0 AND fence = $2 AND beat = $3 AND CURRENT RETURNING fence";
                 let take = take.replace("CURRENT", &schema::current(Mode::Led));
@@ -237,7 +237,7 @@ impl LeaseLoop {
                     return Err(schema::why_lost(&database, Mode::Led).await);
                 }
                 let (fence, beat) = (unsigned(row.get(0)), unsigned(row.get(1)));
-                Ok(Input::Seen(Seen { fence, beat, free: row.get(2) }))
+                Ok(Input::Seen(LeaseState { fence, beat, free: row.get(2) }))
             }
         }
     }
@@ -255,7 +255,7 @@ impl Attends for LeaseLoop {
     }
 
     fn note(&self, event: &Event) {
-        let at = &self.asker.database;
+        let at = &self.query.database;
         match event {
             Event::StandsBy { .. } => {
                 tracing::info!("another servent leads the site in {at}");
@@ -272,7 +272,7 @@ impl Attends for LeaseLoop {
             Output::Yield => {}
             Output::Look | Output::Take(_) | Output::Renew | Output::Free => {
                 let answer = tokio::time::timeout(PATIENCE, self.ask(output)).await;
-                return Ok(Some(self.asker.receive(answer)?.unwrap_or(Input::Away)));
+                return Ok(Some(self.query.receive(answer)?.unwrap_or(Input::Away)));
             }
         }
         Ok(None)

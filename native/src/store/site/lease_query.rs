@@ -67,7 +67,7 @@ pub(super) trait Attends: Send + Sized {
 }
 
 /// The connection for questions, opened when there is none.
-pub(super) struct Asker {
+pub(super) struct LeaseQuery {
     pub(super) database: Database,
     client: Option<(Client, AbortHandle)>,
     /// Why the last question was not answered.
@@ -77,7 +77,7 @@ pub(super) struct Asker {
     pub(super) said: Option<LogDedup>,
 }
 
-impl Asker {
+impl LeaseQuery {
     pub(super) fn new(database: Database) -> Self {
         Self { database, client: None, trouble: watch::Sender::new(None), said: None }
     }
@@ -139,7 +139,7 @@ impl Asker {
     }
 }
 
-impl Drop for Asker {
+impl Drop for LeaseQuery {
     fn drop(&mut self) {
         self.hang_up();
     }

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 
 use servent_core::id::Guid;
 use servent_core::lease::Partition;
-use servent_core::lease::membership::{Board, Hold, LeaseClaim, MemberSeat};
+use servent_core::lease::membership::{LeaseClaim, MemberSeat, MembershipTable, PartitionLease};
 use servent_core::node::swarm::PartitionedAccount;
 use servent_core::queue::StoredEntry;
 use tokio_postgres::types::ToSql;
@@ -89,29 +89,29 @@ impl Desk<'_> {
     }
 
     /// Counts our heartbeat up and reads the membership table.
-    pub(super) async fn look(&self) -> Result<Board, StoreFailure> {
+    pub(super) async fn look(&self) -> Result<MembershipTable, StoreFailure> {
         let Self { database, member, .. } = self;
         let look = LOOK.replace("CURRENT", &schema::current(Mode::Divided));
         let rows = self.query(&look, &[&self.us(), &member.name, &member.serves]).await?;
         if rows.first().is_some_and(|row| !row.get::<_, bool>(0)) {
             return Err(schema::why_lost(database, Mode::Divided).await);
         }
-        let mut board = Board::default();
+        let mut table = MembershipTable::default();
         for row in rows {
             let id = row.get::<_, Option<&[u8]>>(1).and_then(|id| Some(Guid(id.try_into().ok()?)));
             let count = unsigned(row.get(3));
             match (row.get::<_, Option<i16>>(4), id) {
                 (Some(part), holder) => {
-                    board.parts.insert(part_of(part), Hold { fence: count, holder });
+                    table.parts.insert(part_of(part), PartitionLease { fence: count, holder });
                 }
                 (None, Some(id)) => {
                     let at: Option<SocketAddr> = row.get::<_, &str>(2).parse().ok();
-                    board.members.extend(at.map(|at| MemberSeat { id, at, beat: count }));
+                    table.members.extend(at.map(|at| MemberSeat { id, at, beat: count }));
                 }
                 (None, None) => {}
             }
         }
-        Ok(board)
+        Ok(table)
     }
 
     /// Takes leases that are still as they were seen, and returns their new

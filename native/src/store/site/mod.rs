@@ -35,7 +35,7 @@ use tokio::sync::watch;
 
 pub use self::database::{Database, DatabaseUrlError};
 pub use self::lease_loop::Role;
-use self::lease_loop::{AnnouncedMember, Keeper};
+use self::lease_loop::{AnnouncedMember, LeaseTask};
 pub(crate) use self::lines::Lines;
 pub use self::lines::SiteStanding;
 use self::link::LeaseLink;
@@ -58,7 +58,7 @@ pub(crate) struct SiteStore {
     holder: [u8; 16],
     reach: Reach<LeaseLink>,
     pending: Pending,
-    keeper: Keeper,
+    lease: LeaseTask,
     /// The state folder is of one servent alone.
     _lock: Option<Lock>,
 }
@@ -82,7 +82,7 @@ impl SiteStore {
         let holder = draw(&database)?;
         prepare(&database, Mode::Led, purpose).await?;
         let member = AnnouncedMember { holder, name: host(), serves: serves.to_owned() };
-        let mut keeper = Keeper::wait(database.clone(), member, role).await?;
+        let mut lease = LeaseTask::wait(database.clone(), member, role).await?;
         let opened = async {
             let reach = Reach::<LeaseLink>::open(&database, holder).await?;
             let Some(link) = reach.link() else { unreachable!("it was opened just now") };
@@ -92,23 +92,23 @@ impl SiteStore {
         let (reach, remembered) = match opened.await {
             Ok(opened) => opened,
             Err(why) => {
-                keeper.leave().await;
+                lease.leave().await;
                 return Err(why);
             }
         };
         let pending = Pending::default();
-        Ok((Self { database, holder, reach, pending, keeper, _lock: lock }, remembered))
+        Ok((Self { database, holder, reach, pending, lease, _lock: lock }, remembered))
     }
 
     /// Lets the lease run out, as if the process were stopped.
     #[cfg(test)]
     pub(super) fn silence(&self) {
-        self.keeper.silence();
+        self.lease.silence();
     }
 
     /// Gives the lease back, so that another servent leads at once.
     pub(crate) async fn leave(&mut self) {
-        self.keeper.leave().await;
+        self.lease.leave().await;
     }
 
     /// Commits the changes, after those that could not be committed before.
@@ -146,7 +146,7 @@ impl SiteStore {
     pub(crate) async fn changed(&mut self) -> Result<(), StoreFailure> {
         tokio::select! {
             found = self.reach.found() => found,
-            news = self.keeper.news() => match news {
+            news = self.lease.news() => match news {
                 Some(why) => {
                     self.reach.lose(&why);
                     Ok(())

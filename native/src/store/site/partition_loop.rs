@@ -16,7 +16,7 @@ use tokio::task::JoinHandle;
 
 use super::Database;
 use super::lease_loop::{AnnouncedMember, GOODBYE, PATIENCE};
-use super::lease_query::{Asker, Attends, QueryTroubles};
+use super::lease_query::{Attends, LeaseQuery, QueryTroubles};
 use super::membership_table::Desk;
 use crate::clock::Clock;
 use crate::error::StoreFailure;
@@ -56,14 +56,14 @@ impl Divider {
         let us = (Guid(member.holder), at);
         let division = Division::new(Config::default(), us, clock.now());
         let (taken, to_lead) = (BTreeMap::new(), BTreeMap::new());
-        let asker = Asker::new(database);
-        let troubles = asker.troubles();
-        let mut post =
-            PartitionLoop { asker, member, clock, division, joined: false, taken, to_lead, tell };
+        let query = LeaseQuery::new(database);
+        let troubles = query.troubles();
+        let mut tended =
+            PartitionLoop { query, member, clock, division, joined: false, taken, to_lead, tell };
         let task = tokio::spawn(async move {
             tokio::select! {
-                () = post.attend(&mut quieted) => {}
-                _ = stopped => post.leave().await,
+                () = tended.attend(&mut quieted) => {}
+                _ = stopped => tended.leave().await,
             }
         });
         Self { news, quiet, troubles, stop: Some(stop), task }
@@ -107,7 +107,7 @@ impl Drop for Divider {
 
 /// The division, and what it is asked over.
 struct PartitionLoop {
-    asker: Asker,
+    query: LeaseQuery,
     member: AnnouncedMember,
     clock: Clock,
     division: Division,
@@ -161,7 +161,7 @@ impl PartitionLoop {
         let read = async { self.desk().await?.rows(&parts).await };
         // A long line takes longer than a heartbeat may.
         let read = tokio::time::timeout(2 * PATIENCE, read).await;
-        if let Some((queue, accounts)) = self.asker.receive(read)? {
+        if let Some((queue, accounts)) = self.query.receive(read)? {
             let numbers = std::mem::take(&mut self.to_lead);
             self.report(PartitionNews::Lead(numbers, queue, accounts)).await;
         }
@@ -170,8 +170,8 @@ impl PartitionLoop {
 
     /// The membership table, over the connection for questions.
     async fn desk(&mut self) -> Result<Desk<'_>, StoreFailure> {
-        let database = self.asker.database.clone();
-        let desk = Desk { database, client: self.asker.client().await?, member: &self.member };
+        let database = self.query.database.clone();
+        let desk = Desk { database, client: self.query.client().await?, member: &self.member };
         if !self.joined {
             desk.join().await?;
             self.joined = true;
@@ -209,7 +209,7 @@ impl Attends for PartitionLoop {
     }
 
     fn note(&self, event: &Event) {
-        let site = &self.asker.database;
+        let site = &self.query.database;
         match event {
             Event::Came { at } => tracing::info!("{at} is in the site of {site}"),
             Event::Went { at, why } => tracing::warn!("{at} is gone from the site: {why}"),
@@ -238,7 +238,7 @@ impl Attends for PartitionLoop {
             }
             Output::Look | Output::Take(_) | Output::Free(_) => {
                 let answer = tokio::time::timeout(PATIENCE, self.ask(output)).await;
-                return Ok(Some(self.asker.receive(answer)?.unwrap_or(Input::Away)));
+                return Ok(Some(self.query.receive(answer)?.unwrap_or(Input::Away)));
             }
         }
         Ok(None)

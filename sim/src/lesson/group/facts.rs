@@ -121,7 +121,7 @@ impl Facts {
 /// How a question was heard: after how many steps first, and how many copies of it
 /// were dropped.
 #[derive(Debug, Clone, Copy, Default)]
-struct Heard {
+struct QueryReception {
     steps: u8,
     dropped: u32,
 }
@@ -134,7 +134,7 @@ struct ServentFacts {
     from: Instant,
     until: Instant,
     asked: Vec<(Guid, Instant)>,
-    heard: BTreeMap<Guid, Heard>,
+    heard: BTreeMap<Guid, QueryReception>,
     line: PeopleLine,
     wanted: bool,
     done: bool,
@@ -173,12 +173,13 @@ impl ServentFacts {
             if passed.ours {
                 if passed.hops == 0 && !told.heard.contains_key(&passed.guid) {
                     told.asked.push((passed.guid, passed.at));
-                    told.heard.insert(passed.guid, Heard::default());
+                    told.heard.insert(passed.guid, QueryReception::default());
                 }
                 continue;
             }
             let steps = passed.hops.saturating_add(1);
-            let heard = told.heard.entry(passed.guid).or_insert(Heard { steps, dropped: 0 });
+            let heard =
+                told.heard.entry(passed.guid).or_insert(QueryReception { steps, dropped: 0 });
             heard.dropped += u32::from((fate::DROPPED..fate::LOST).contains(&passed.fate));
         }
         Some(told)

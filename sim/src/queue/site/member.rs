@@ -340,7 +340,7 @@ impl<N: Guest> World<Queue<N>> {
         let free = site.member_mut(member).held.away();
         self.plan(now + ANSWER_WITHIN, world::QueuePlan::Site(SitePlan::Unsay(member, start)));
         self.say(member, free);
-        self.give(member, Input::Site(SiteInput::StoreAway), cause);
+        self.give(member, Input::Site(SiteInput::StoreUnavailable), cause);
     }
 
     /// A client that has waited long enough for a promise gets another reply.
@@ -352,10 +352,10 @@ impl<N: Guest> World<Queue<N>> {
             return;
         }
         for conn in one.held.late(before) {
-            let may = self.slot(member).engine.as_ref().is_some_and(|node| node.may_unsay(conn));
+            let may = self.slot(member).engine.as_ref().is_some_and(|node| node.may_retract(conn));
             let Some(site) = self.net.site.as_mut().filter(|_| may) else { continue };
             let several = site.member_mut(member).held.give_up(conn) > 1;
-            self.give(member, Input::Connection(conn, ConnInput::Unsaid { several }), None);
+            self.give(member, Input::Connection(conn, ConnInput::Retracted { several }), None);
         }
     }
 
@@ -368,7 +368,7 @@ impl<N: Guest> World<Queue<N>> {
         let cause =
             Some(self.note(member, None, Event::World(WorldEvent::StoreAway { away: false })));
         self.say(member, ready);
-        self.give(member, Input::Site(SiteInput::StoreBack), cause);
+        self.give(member, Input::Site(SiteInput::StoreAvailable), cause);
         // Parts that came meanwhile are read.
         self.write_on(member);
         self.hush(member);

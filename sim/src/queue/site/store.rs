@@ -6,9 +6,10 @@ use super::SitePlan;
 use crate::world::World;
 use servent_core::id::Guid;
 use servent_core::lease::membership::{
-    Board, Hold, Input as PartsInput, LeaseClaim, MemberSeat, Output as PartsOutput,
+    Input as PartsInput, LeaseClaim, MemberSeat, MembershipTable, Output as PartsOutput,
+    PartitionLease,
 };
-use servent_core::lease::{Input, Output, Partition, Seen};
+use servent_core::lease::{Input, LeaseState, Output, Partition};
 use servent_core::node::{NodeOp, WorldEvent};
 use servent_core::queue::StoredEntry;
 use servent_core::time::{Duration, Instant};
@@ -26,8 +27,8 @@ const LATE: Duration = Duration::from_secs(1);
 #[derive(Debug, Clone)]
 pub(super) struct SharedStore {
     pub(super) disk: Disk,
-    board: Board,
-    lease: Seen,
+    table: MembershipTable,
+    lease: LeaseState,
     /// The process that holds the lease: of which member, and which of its.
     holder: Option<(u32, u32)>,
     mood: Mood,
@@ -47,9 +48,9 @@ enum Mood {
 
 impl Default for SharedStore {
     fn default() -> Self {
-        let lease = Seen { fence: 0, beat: 0, free: true };
-        let (disk, board) = (Disk::default(), Board::default());
-        Self { disk, board, lease, holder: None, mood: Mood::There, waiting: Vec::new() }
+        let lease = LeaseState { fence: 0, beat: 0, free: true };
+        let (disk, table) = (Disk::default(), MembershipTable::default());
+        Self { disk, table, lease, holder: None, mood: Mood::There, waiting: Vec::new() }
     }
 }
 
@@ -123,7 +124,7 @@ impl SharedStore {
             StoreRequest::Parts(output) => StoreAnswer::Parts(self.parts((us, at), output)),
             StoreRequest::Rows(parts) => {
                 let mut fences = BTreeMap::new();
-                for (part, hold) in &mut self.board.parts {
+                for (part, hold) in &mut self.table.parts {
                     if hold.holder == Some(us) && parts.contains(part) {
                         hold.fence += 1;
                         fences.insert(*part, hold.fence);
@@ -135,8 +136,8 @@ impl SharedStore {
             }
             StoreRequest::WriteParts { fences, ops, .. } => {
                 let ours = |(part, fence): (&Partition, &u64)| {
-                    let held = Hold { fence: *fence, holder: Some(us) };
-                    self.board.parts.get(part) == Some(&held)
+                    let held = PartitionLease { fence: *fence, holder: Some(us) };
+                    self.table.parts.get(part) == Some(&held)
                 };
                 let allowed = fences.iter().all(ours);
                 if allowed {
@@ -153,10 +154,10 @@ impl SharedStore {
             PartsOutput::Take(claims) => {
                 let mut taken = BTreeSet::new();
                 for LeaseClaim { part, seen } in claims {
-                    let never = Hold { fence: 0, holder: None };
-                    let hold = self.board.parts.entry(*part).or_insert(never);
+                    let never = PartitionLease { fence: 0, holder: None };
+                    let hold = self.table.parts.entry(*part).or_insert(never);
                     if hold == seen {
-                        *hold = Hold { fence: seen.fence + 1, holder: Some(us) };
+                        *hold = PartitionLease { fence: seen.fence + 1, holder: Some(us) };
                         taken.insert(*part);
                     }
                 }
@@ -164,25 +165,25 @@ impl SharedStore {
             }
             PartsOutput::Free(parts) => {
                 for part in parts {
-                    if let Some(hold) = self.board.parts.get_mut(part) {
+                    if let Some(hold) = self.table.parts.get_mut(part) {
                         hold.holder = hold.holder.filter(|holder| *holder != us);
                     }
                 }
                 PartsInput::Freed(parts.clone())
             }
             PartsOutput::Leave => {
-                self.board.members.retain(|seat| seat.id != us);
-                for hold in self.board.parts.values_mut() {
+                self.table.members.retain(|seat| seat.id != us);
+                for hold in self.table.parts.values_mut() {
                     hold.holder = hold.holder.filter(|holder| *holder != us);
                 }
                 PartsInput::Freed(BTreeSet::new())
             }
             _ => {
-                match self.board.members.iter_mut().find(|seat| seat.id == us) {
+                match self.table.members.iter_mut().find(|seat| seat.id == us) {
                     Some(seat) => seat.beat += 1,
-                    None => self.board.members.push(MemberSeat { id: us, at, beat: 0 }),
+                    None => self.table.members.push(MemberSeat { id: us, at, beat: 0 }),
                 }
-                PartsInput::Seen(self.board.clone())
+                PartsInput::Seen(self.table.clone())
             }
         }
     }
@@ -192,7 +193,7 @@ impl SharedStore {
             Output::Take(seen)
                 if (seen.fence, seen.beat) == (self.lease.fence, self.lease.beat) =>
             {
-                self.lease = Seen { fence: seen.fence + 1, beat: 0, free: false };
+                self.lease = LeaseState { fence: seen.fence + 1, beat: 0, free: false };
                 self.holder = Some(who);
                 Input::Taken(self.lease.fence)
             }

@@ -52,7 +52,7 @@ pub fn shifts(tapes: usize, least: impl Fn(usize, usize) -> Option<i64>) -> Vec<
 
 /// Who the neighbours of all are, and what became of every message.
 #[derive(Debug, Clone, Default)]
-pub struct Together {
+pub struct MergedOverlay {
     /// The other end of each connection, where that was recorded, and the same of
     /// links.
     ends: BTreeMap<StreamEnd, StreamEnd>,
@@ -66,22 +66,22 @@ pub struct Together {
     causes: BTreeMap<MergedIndex, MergedIndex>,
 }
 
-impl Together {
-    /// Joins what was gathered from each tape.
+impl MergedOverlay {
+    /// Merges what was observed on each recording.
     #[must_use]
     pub fn new(tapes: &[ObservedOverlay]) -> Self {
         let ends = streams::pairs(&all(tapes));
         let link = |(tape, conn): &StreamEnd| Some((*tape, tapes[*tape].link(*conn)?));
         let links = ends.iter().filter_map(|(one, other)| link(one).zip(link(other))).collect();
-        let mut together = Self { ends, links, ..Self::default() };
-        together.name(tapes);
-        together.follow(tapes);
-        together
+        let mut merged = Self { ends, links, ..Self::default() };
+        merged.name(tapes);
+        merged.follow(tapes);
+        merged
     }
 
     /// True when two of them were neighbours.
     #[must_use]
-    pub fn is_joined(&self) -> bool {
+    pub fn are_neighbours(&self) -> bool {
         !self.links.is_empty()
     }
 

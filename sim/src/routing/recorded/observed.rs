@@ -82,14 +82,14 @@ impl ObservedOverlay {
     /// All that a recording tells.
     #[must_use]
     pub fn from_player(player: &Player) -> Self {
-        let mut gathered = Self::default();
+        let mut observed = Self::default();
         if let Some(start) = player.start() {
             Again::new(start).go_on(player, |step| {
-                gathered.streams.observe(step);
-                gathered.observe(step);
+                observed.streams.observe(step);
+                observed.observe(step);
             });
         }
-        gathered
+        observed
     }
 
     /// Its connections with neighbours, by when they were opened.

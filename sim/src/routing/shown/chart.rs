@@ -96,7 +96,7 @@ pub struct Journey {
 
 /// An entry that a node has added to its tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Seen {
+pub(crate) struct TableEntry {
     pub(crate) at: Instant,
     pub(crate) what: Thing,
 }
@@ -120,7 +120,7 @@ pub struct Chart {
     longest: Duration,
     journeys: Vec<Journey>,
     numbers: BTreeMap<Guid, u32>,
-    seen: BTreeMap<u32, Vec<Seen>>,
+    seen: BTreeMap<u32, Vec<TableEntry>>,
     home: Vec<Home>,
     /// When nodes accepted a search, by search.
     taken: BTreeMap<u32, Vec<Instant>>,
@@ -188,7 +188,7 @@ impl Chart {
     fn remember(&mut self, node: u32, at: Instant, guid: Guid, thing: impl Fn(u32) -> Thing) {
         if let Some(number) = self.numbers.get(&guid) {
             let what = thing(*number);
-            self.seen.entry(node).or_default().push(Seen { at, what });
+            self.seen.entry(node).or_default().push(TableEntry { at, what });
         }
     }
 
@@ -264,7 +264,10 @@ impl Chart {
                 self.remember(node, at, guid, Thing::Push);
             }
             (MessageKind::Hit, Some(of)) if taken => {
-                self.seen.entry(node).or_default().push(Seen { at, what: Thing::Servent(of.0) });
+                self.seen
+                    .entry(node)
+                    .or_default()
+                    .push(TableEntry { at, what: Thing::Servent(of.0) });
             }
             _ => {}
         }
@@ -312,7 +315,7 @@ impl Chart {
     }
 
     /// The entries a node had added to its tables by an instant.
-    pub(crate) fn seen(&self, node: u32, until: Instant) -> &[Seen] {
+    pub(crate) fn seen(&self, node: u32, until: Instant) -> &[TableEntry] {
         let all = self.seen.get(&node).map_or(&[][..], Vec::as_slice);
         &all[..all.partition_point(|seen| seen.at <= until)]
     }

@@ -52,8 +52,8 @@ pub struct PseudonymisedRecording {
 /// cannot be run again is left out.
 #[must_use]
 pub fn pseudonymise(players: &[Player], dice: Rng) -> Vec<PseudonymisedRecording> {
-    let gathered: Vec<ObservedOverlay> = players.iter().map(ObservedOverlay::from_player).collect();
-    let streams: Vec<&Streams> = gathered.iter().map(ObservedOverlay::streams).collect();
+    let observed: Vec<ObservedOverlay> = players.iter().map(ObservedOverlay::from_player).collect();
+    let streams: Vec<&Streams> = observed.iter().map(ObservedOverlay::streams).collect();
     let ends = pairs(&streams);
     let mut names = Names::new(dice);
     let mut all = Vec::new();
