@@ -162,8 +162,10 @@ pub struct Endpoint {
     held: u64,
     /// Bytes by which all windows exceed what they are at first.
     grown: u64,
-    /// Unknown addresses looked at in this turn.
+    /// Unknown addresses looked at in this turn, and its instant. A turn may end
+    /// without a flush.
     looks: u32,
+    looked_at: Instant,
     /// Peers that have something to send.
     dirty: Vec<u32>,
     dirty_since: Instant,
@@ -189,6 +191,7 @@ impl Endpoint {
             held: 0,
             grown: 0,
             looks: 0,
+            looked_at: Instant::ZERO,
             dirty: Vec::new(),
             dirty_since: Instant::ZERO,
             agenda: BTreeSet::new(),

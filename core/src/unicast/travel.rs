@@ -49,34 +49,36 @@ impl Endpoint {
                 return Some(addr);
             }
         }
-        if begun.is_some() && self.looks >= LOOKS {
-            // Most are of other peers, which are asked for their own proof, and
-            // none of them may be kept out by a flood.
-            return Some(addr);
+        let proof = match first {
+            ConnBlock::Response { token: told, .. } => Some(*told == token(&self.key, addr, conn)),
+            _ => None,
+        };
+        if self.looked_at != now {
+            (self.looks, self.looked_at) = (0, now);
         }
-        if self.looks >= LOOKS {
-            // Taken for a stranger's, it would be asked for its first message, and
-            // a second connection would begin. Whatever it is, it comes again.
-            return None;
+        // What a flood used up keeps no peer from its move: a proof is cheap to check.
+        if self.looks >= LOOKS && proof != Some(true) {
+            // Most that begin are of other peers, which are asked for their own proof, and
+            // none of them may be kept out by a flood. Anything else, taken for a
+            // stranger's, would be asked for its first message, and a second connection
+            // would begin. Whatever it is, it comes again.
+            return begun.is_some().then_some(addr);
         }
         self.looks += 1;
         // One that begins a connection we do not know is of another peer, which has
         // drawn its id. One that begins a connection we know is sent again, because
         // the first did not reach us or its acknowledgement was lost on the way.
         let Some(at) = self.peers.with_conn(conn) else { return Some(addr) };
-        match first {
-            ConnBlock::Response { token: told, .. } if *told == token(&self.key, addr, conn) => {
+        match proof {
+            Some(true) => {
                 self.peers.at(at).1.candidate = Some(addr);
                 self.look_for(now, at, fx);
                 self.mark(now, at);
-                None
             }
-            ConnBlock::Response { .. } => None,
-            _ => {
-                self.challenge_from(addr, (first, bytes), fx);
-                None
-            }
+            Some(false) => {}
+            None => self.challenge_from(addr, (first, bytes), fx),
         }
+        None
     }
 
     /// A peer that is silent where it was is where it may be.

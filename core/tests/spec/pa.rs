@@ -133,6 +133,53 @@ fn pa_9_a_copied_datagram_moves_nothing_and_is_answered_with_no_more_than_it_bri
     assert_eq!(got(&world, 1), (1..=200).collect::<Vec<_>>(), "it is where it was");
 }
 
+/// Strangers use up what one turn looks at, and no turn ends with a flush.
+#[test]
+fn pa_9_a_flood_of_strangers_keeps_no_peer_from_its_move() {
+    let mut world = talking();
+    let (copies, copy) = std::sync::mpsc::channel();
+    world.hook(move |from, packet| {
+        if from == 0 {
+            let _ = copies.send(packet.clone());
+        }
+        Fate::Pass
+    });
+    world.send(0, 1, 101);
+    world.run_secs(1);
+    let copy: Packet = copy.try_iter().find(unicast_support::has_data).unwrap();
+    let seal = world.config.seal.clone();
+    let endpoint = &mut world.nodes[1].endpoint;
+    let mut feed = |now: Instant, from: usize, packet: &Packet| {
+        let (mut bytes, mut fx) = (Vec::new(), Fx::new());
+        packet.encode(&seal, &mut bytes);
+        let input =
+            Input::Packet { peer: addr(from), packet: packet.clone(), bytes: bytes.len() as u32 };
+        endpoint.handle(now, input, &mut fx);
+        fx.drain().collect::<Vec<_>>()
+    };
+    let challenge = |effects: &[Effect<Output, Event>]| {
+        let packet = effects.iter().find_map(|effect| match effect {
+            Effect::Output(Output::Packet { packet, .. }) => packet.blocks.first().cloned(),
+            _ => None,
+        });
+        match packet {
+            Some(ConnBlock::Challenge { conn, token }) => Some((conn, token)),
+            _ => None,
+        }
+    };
+    let strangers = 100..140;
+    let answered =
+        strangers.clone().filter(|from| challenge(&feed(world.now, *from, &copy)).is_some());
+    assert!((1..40).contains(&answered.count()), "a turn looks at some of them");
+    let later = world.now + Duration::from_secs(5);
+    let (conn, token) =
+        challenge(&feed(later, ELSEWHERE, &copy)).expect("another turn looks again");
+    strangers.for_each(|from| drop(feed(later, from, &copy)));
+    let proof = Packet { blocks: vec![ConnBlock::Response { conn, token }] };
+    let effects = feed(later, ELSEWHERE, &proof);
+    assert!(effects.iter().any(|it| matches!(it, Effect::Event(event) if moved(event))));
+}
+
 /// What is sent through a relay comes from one address: that of the relay.
 #[test]
 fn pa_13_another_peer_at_one_address_is_another_peer_and_ends_the_connections_of_the_one_before() {
