@@ -21,6 +21,8 @@ pub(super) struct UnicastCx<'a> {
     pub(super) rng: &'a mut Rng,
     /// Bytes buffered for all peers together.
     pub(super) held: &'a mut u64,
+    /// Numbers of all peers beyond the first missing one that have a place.
+    pub(super) places: &'a mut u64,
     /// Bytes by which all windows exceed what they are at first.
     pub(super) grown: &'a mut u64,
     pub(super) fx: &'a mut Fx<Output, Event>,

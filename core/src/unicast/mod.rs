@@ -158,8 +158,10 @@ pub struct Endpoint {
     peers: UnicastPeers,
     tombstones: Tombstones,
     counters: UnicastCounters,
-    /// Bytes buffered for all peers together.
+    /// Bytes buffered for all peers together, and numbers beyond the first missing
+    /// one that have a place.
     held: u64,
+    places: u64,
     /// Bytes by which all windows exceed what they are at first.
     grown: u64,
     /// Unknown addresses looked at in this turn, and its instant. A turn may end
@@ -189,6 +191,7 @@ impl Endpoint {
             tombstones: Tombstones::default(),
             counters: UnicastCounters::default(),
             held: 0,
+            places: 0,
             grown: 0,
             looks: 0,
             looked_at: Instant::ZERO,
@@ -338,6 +341,7 @@ impl Endpoint {
             tombstones: &mut self.tombstones,
             rng: &mut self.rng,
             held: &mut self.held,
+            places: &mut self.places,
             grown: &mut self.grown,
             fx,
         };

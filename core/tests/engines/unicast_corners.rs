@@ -294,6 +294,33 @@ fn what_waits_from_all_peers_together_fits_to_the_byte() {
     }
 }
 
+/// One byte whose number is far ahead takes a place for each number before it.
+#[test]
+fn numbers_far_ahead_take_no_more_places_than_all_peers_may_have() {
+    const PEERS: usize = 40;
+    let mut world = World::new(config(Profile::Adaptive), 2, 1);
+    let far = |peer: usize| (UnicastConnId(100 + peer as u64), addr(100 + peer));
+    for (conn, from) in (0..PEERS).map(far) {
+        world.inject(1, from, say(conn, 1, None));
+        world.inject(1, from, say(conn, 60_000, None));
+    }
+    let newest = |world: &World, (_, from)| {
+        let view = world.nodes[1].endpoint.view();
+        let peer = view.into_iter().find(|peer| peer.peer == from).unwrap();
+        peer.receiver.unwrap().newest
+    };
+    let taken = (0..PEERS).filter(|peer| newest(&world, far(*peer)) == 60_000).count();
+    assert_eq!(taken, (1 << 20) / 59_999, "each has 59 999 places");
+    // What a connection needs against ordinary losses it has all the same.
+    let (conn, from) = far(PEERS - 1);
+    world.inject(1, from, say(conn, 1_001, None));
+    assert_eq!(newest(&world, (conn, from)), 1_001);
+    // Those that end give their places back.
+    world.inject(1, far(0).1, Packet { blocks: vec![ConnBlock::Close(Close { conn: far(0).0, last: 1, abandoned: false })] });
+    world.inject(1, from, say(conn, 60_000, None));
+    assert_eq!(newest(&world, (conn, from)), 60_000);
+}
+
 #[test]
 fn a_close_that_overtook_the_last_message_waits_for_it() {
     for profile in PROFILES {

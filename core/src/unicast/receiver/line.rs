@@ -76,6 +76,16 @@ impl ReorderBuffer {
         self.next
     }
 
+    /// Numbers that have a place: they are allocated, whether they have arrived or not.
+    pub(super) fn places(&self) -> u64 {
+        self.places.len() as u64
+    }
+
+    /// How many places there are once number `seq` has arrived.
+    pub(super) const fn places_with(&self, seq: u64) -> u64 {
+        seq.saturating_sub(self.next) + 1
+    }
+
     /// Bytes that arrived early.
     pub(super) const fn early_bytes(&self) -> u64 {
         self.early_bytes
