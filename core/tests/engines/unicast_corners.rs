@@ -316,7 +316,13 @@ fn numbers_far_ahead_take_no_more_places_than_all_peers_may_have() {
     world.inject(1, from, say(conn, 1_001, None));
     assert_eq!(newest(&world, (conn, from)), 1_001);
     // Those that end give their places back.
-    world.inject(1, far(0).1, Packet { blocks: vec![ConnBlock::Close(Close { conn: far(0).0, last: 1, abandoned: false })] });
+    world.inject(
+        1,
+        far(0).1,
+        Packet {
+            blocks: vec![ConnBlock::Close(Close { conn: far(0).0, last: 1, abandoned: false })],
+        },
+    );
     world.inject(1, from, say(conn, 60_000, None));
     assert_eq!(newest(&world, (conn, from)), 60_000);
 }

@@ -12,10 +12,21 @@ use crate::unicast::Lost;
 
 /// A sender that is silent for this long is considered gone.
 const SILENCE: Duration = Duration::from_secs(30);
+/// The same while its files come: the line may be dark for a minute (PA-8), and a sender
+/// waits longer than that for an answer.
+pub(super) const DARK: Duration = Duration::from_secs(120);
 
 /// The other side's next message, or why there will be none.
 pub(super) async fn next(talk: &Talk) -> Result<TransferMessage, ReceiveError> {
-    match tokio::time::timeout(SILENCE, talk.next()).await {
+    next_within(talk, SILENCE).await
+}
+
+/// The same from one that may be silent for so long.
+pub(super) async fn next_within(
+    talk: &Talk,
+    silence: Duration,
+) -> Result<TransferMessage, ReceiveError> {
+    match tokio::time::timeout(silence, talk.next()).await {
         Err(_) => Err(ReceiveError::Gone(Lost::Unreachable)),
         Ok(message) => Ok(message?),
     }

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use servent_core::unicast::UnicastPayload;
 
 use super::behind::PATIENCE;
-use super::greet::{meet, next, offered};
+use super::greet::{DARK, meet, next_within, offered};
 use super::inbox::{Candidate, ExistingFile, TransferInbox};
 use super::message::{TransferMessage, number};
 use super::offer::{ENTRIES, Lacking, NAMES, OfferEntry, said};
@@ -529,7 +529,7 @@ impl OfferedTransfer {
         told: &mut impl FnMut(TransferProgress),
     ) -> Result<TransferMessage, ReceiveError> {
         let talk = Arc::clone(&self.talk);
-        let next = next(&talk);
+        let next = next_within(&talk, DARK);
         tokio::pin!(next);
         if let Ok(message) = tokio::time::timeout(PATIENCE, &mut next).await {
             return message;

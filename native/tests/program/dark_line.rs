@@ -107,3 +107,23 @@ fn a_limit_saves_up_nothing_while_the_line_is_dark() {
     assert!(sender.end().success() && receiver.end().success());
     assert_same(&place.path("in/film"), &bytes);
 }
+
+/// PA-8: the receiver of one transfer waits as long for its sender as that does for it.
+#[test]
+fn pa_8_a_minute_without_a_word_ends_no_receiver_of_one_transfer() {
+    let place = Place::new();
+    let bytes = noise(4_000_000);
+    std::fs::write(place.path("film"), &bytes).unwrap();
+    let (receiver, at) = receiving(&place, &["--once"]);
+    let line = Line::to(&at);
+    let to = line.at.to_string();
+    let send = ["send", "--open", &to, "film", "--json", "--limit-rate", "1M"];
+    let mut sender = Running::start(place.servent(&send));
+    sender.event("progress");
+    line.set_dark(true);
+    pause(Duration::from_secs(61));
+    line.set_dark(false);
+    sender.event("sent");
+    assert!(sender.end().success() && receiver.end().success());
+    assert_same(&place.path("in/film"), &bytes);
+}
