@@ -39,7 +39,8 @@ pub const fn is_door(ip: IpAddr) -> bool {
 
 /// The owner of the address of a visitor, whatever way it came: through the door it is
 /// that of the address from which its connection comes.
-pub(super) const fn visitor_owner(ip: IpAddr) -> IpAddr {
+#[must_use]
+pub const fn visitor_owner(ip: IpAddr) -> IpAddr {
     let IpAddr::V6(door) = ip else { return owner(ip) };
     let bits = door.to_bits();
     if bits >> 96 == PREFIXES[0] {

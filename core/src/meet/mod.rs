@@ -60,7 +60,7 @@ mod place;
 mod visit;
 
 pub use self::config::Config;
-pub use self::door::{door_address, is_door};
+pub use self::door::{door_address, is_door, visitor_owner};
 pub use self::event::{Event, MeetFailure};
 pub use self::holdings::OwnerHoldings;
 pub use self::name::{is_meeting_peer, is_no_host};

@@ -200,7 +200,7 @@ fn visit(cx: &mut NodeCx<'_>, output: VisitOutput) {
             MeetAnswer::Located { place, seen, mapping }
         }
         VisitOutput::Waiting { place } => MeetAnswer::Waiting { place },
-        VisitOutput::Introduced { place } => MeetAnswer::Introduced { place },
+        VisitOutput::Introduced { place, seen } => MeetAnswer::Introduced { place, seen },
         VisitOutput::Met { peer, at, relayed, ours, theirs } => {
             MeetAnswer::Met { peer, at, relayed, ours, theirs }
         }

@@ -65,6 +65,13 @@ impl Reporter {
         }
     }
 
+    /// Prints a sentence for people, who are told less than a program.
+    pub(crate) fn say(&self, sentence: &str) {
+        if matches!(self.voice, Voice::Terminal | Voice::Lines) {
+            fetch::eprint_line(sentence);
+        }
+    }
+
     /// Reports an event that only a program wants to know.
     pub(crate) fn fact(&self, fact: &Value) {
         if self.voice == Voice::Json {

@@ -1,6 +1,7 @@
 //! The begin of a transfer, at the receiver: whether the other side is admitted, and
 //! what it offers.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use super::message::TransferMessage;
@@ -45,20 +46,21 @@ pub(super) async fn meet(
             _ => return Err(ReceiveError::Foreign),
         }
     };
-    admit(talk, door, &meeting, false).await
+    admit(talk, (door, talk.connection.peer().ip()), &meeting, false).await
 }
 
 /// Answers the other side's half of the key exchange; `sends`: we are the sender.
-/// Whether its code is right shows in its next message: until then it is a guess.
+/// Whether its code is right shows in its next message: until then it is a guess of that
+/// address.
 pub(super) async fn admit(
     talk: &Talk,
-    door: &SecretDoor,
+    (door, from): (&SecretDoor, IpAddr),
     meeting: &[u8],
     sends: bool,
 ) -> Result<Option<CountedGuess>, ReceiveError> {
     match door.code() {
         Some(code) if !meeting.is_empty() => {
-            let counted = door.count_guess(talk.connection.peer().ip());
+            let counted = door.count_guess(from);
             let guess = counted.map_err(|GuessesExhausted| ReceiveError::Guesses)?;
             let (ours, told) = Meeting::new(code, sends);
             let keys = ours.finish(meeting).ok_or(ReceiveError::Foreign)?;

@@ -132,6 +132,27 @@ fn pa_16_what_is_said_of_a_servent_names_its_link_or_its_place() {
     shared.ends();
 }
 
+/// Wrong codes come through the place, as all that is relayed does: they count where the place
+/// sees the one that says them.
+#[test]
+fn pa_16_wrong_codes_that_are_relayed_keep_out_only_the_one_that_says_them() {
+    let Some(network) = network(["symmetric", "symmetric", "symmetric"]) else { return };
+    let mut shared = SharedLink::new(&network, &["--relay", "2M"]);
+    let (code, place) = shared.link["meet://".len()..].split_once('@').unwrap();
+    let half: Vec<&str> = code.split('-').take(2).collect();
+    let wrong = format!("meet://{}-moon-moon-moon@{place}songs/song.ogg", half.join("-"));
+    for exit in [9, 9, 9, 9, 9, 3] {
+        let get = ["get", &wrong, "-o", "none.ogg", "--state", "guesses", "--json"];
+        let guessing = Running::start(network.servent(2, &get));
+        assert_eq!(guessing.end().code(), Some(exit), "five wrong codes, and then none");
+        let told = shared.sharing.event("turned_away");
+        assert_eq!(told["why"].as_str().unwrap().contains("is wrong"), exit == 9, "{told}");
+    }
+    assert_eq!(shared.get(3, 0).end().code(), Some(0), "another one is served");
+    shared.has_come(0);
+    shared.ends();
+}
+
 /// A place that was started again relays nothing of what it relayed before.
 #[test]
 fn pa_16_a_download_goes_on_when_its_place_is_started_again() {

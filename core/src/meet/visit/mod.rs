@@ -77,8 +77,9 @@ pub enum VisitOutput {
     /// What is for this peer goes to that address from now on, and what comes from there
     /// is of that peer.
     Route { peer: SocketAddr, to: SocketAddr },
-    /// The other side has come to a visit that is for one only, and may be found soon.
-    Introduced { place: SocketAddr },
+    /// The other side has come to a visit that is for one only, and may be found soon. The
+    /// place sees it at this address.
+    Introduced { place: SocketAddr, seen: SocketAddr },
     /// The other side is reached by this name: its own address, or a name for this
     /// meeting alone ([`super::is_meeting_peer`]). What is sent to it goes to `at` at first.
     Met { peer: SocketAddr, at: SocketAddr, relayed: bool, ours: NatMapping, theirs: NatMapping },
@@ -268,7 +269,7 @@ impl MeetVisitor {
             return fx.event(Event::Unsigned { peer: from });
         };
         if once {
-            fx.output(VisitOutput::Introduced { place: from });
+            fx.output(VisitOutput::Introduced { place: from, seen: it.seen });
         }
         // A place cannot put an end to a direct path: what it says is not taken for a fact.
         let it = Introduction { relays: it.relays && !direct, ..it };

@@ -184,8 +184,9 @@ pub enum MeetAnswer {
     Located { place: SocketAddr, seen: SocketAddr, mapping: NatMapping },
     /// The other side is not there yet.
     Waiting { place: SocketAddr },
-    /// The other side has come to a visit that is for one only, and may be found soon.
-    Introduced { place: SocketAddr },
+    /// The other side has come to a visit that is for one only, and may be found soon. The
+    /// place sees it at this address.
+    Introduced { place: SocketAddr, seen: SocketAddr },
     /// The other side is reached by this name from now on: its own address, or a name for
     /// this meeting alone ([`crate::meet::is_meeting_peer`]), as when the place relays
     /// (PA-13). What is sent to it goes to the address `at` at first.

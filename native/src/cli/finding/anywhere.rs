@@ -16,7 +16,7 @@ use servent::driver::{Handle, ServentMeeting};
 use servent::sys::OwnerOnly as _;
 use servent::transfer::{CarriedStreams, SecretDoor, StreamError, TransferCode};
 use servent::unicast::{Endpoint, EndpointOptions, Lost, MeetingSecret};
-use servent_core::meet::door_address;
+use servent_core::meet::{door_address, visitor_owner};
 use servent_core::node::{NodeAnswer, NodeCommand, OverlayCommand};
 use tokio::net::TcpStream;
 use tokio::sync::broadcast::Receiver;
@@ -26,7 +26,9 @@ use tokio::time::{Instant, timeout};
 
 use self::neighbours::NeighbourPlaces;
 use super::link::MeetLink;
-use super::via::{FoundPeer, ViaPlace, addresses, check_code, check_place, leave, split};
+use super::via::{
+    FoundPeer, StrangerLines, ViaPlace, addresses, check_code, check_place, leave, split,
+};
 use super::visitors::{ComingVisitor, GOODBYE, PlacePause, VisitorRoom, VisitorSeat, next_visitor};
 use crate::cli::carry::code;
 use crate::cli::serve::share::told;
@@ -118,8 +120,8 @@ impl MetServent {
         voice: Voice,
     ) -> Option<Self> {
         let (state, handle) = (settings.state.clone(), handle.clone());
-        let (room, visitors) = Default::default();
-        let waiting = WaitingServent { state, handle, voice, room, visitors };
+        let (room, strangers, visitors) = Default::default();
+        let waiting = WaitingServent { state, handle, voice, room, strangers, visitors };
         let (end, ended) = oneshot::channel();
         let ended = ended.shared();
         let task = match settings.meet.clone()? {
@@ -147,6 +149,7 @@ struct WaitingServent {
     handle: Handle,
     voice: Voice,
     room: VisitorRoom,
+    strangers: StrangerLines,
     visitors: AtomicU64,
 }
 
@@ -204,7 +207,8 @@ impl WaitingServent {
             let place = (name, state.as_path(), number);
             match next(place, &mut door, (&reporter, &waits), end.clone()).await {
                 Ok(None) => return false,
-                Ok(Some((visit, secret))) => {
+                Ok(Some((mut visit, secret))) => {
+                    visit.place = visit.place.among(&self.strangers);
                     (pause, missed) = (PlacePause::new(), 0);
                     visitors.store(number, Ordering::Relaxed);
                     seat.begin();
@@ -272,12 +276,12 @@ async fn visitor(
     let served = async {
         match place.find_caller(news, &reporter).await {
             Ok(found) => {
-                seat.found(found.at);
+                seat.found(seen(&place, &found));
                 serve((&endpoint, found, &place), (&door, &seat), (&handle, &reporter)).await;
             }
             Err(failure) => {
                 let fact = json!({ "event": "missed", "why": failure.what });
-                reporter.tell(&fact, &format!("a visitor did not get through: {failure}"));
+                place.tell(fact, &format!("did not get through: {failure}"), &reporter);
             }
         }
     };
@@ -294,16 +298,24 @@ async fn serve(
     (door, seat): (&SecretDoor, &VisitorSeat),
     (handle, reporter): (&Handle, &Reporter),
 ) {
+    let from = seen(place, &found);
     let FoundPeer { at, relayed, mut news, .. } = found;
     let name = if relayed { name_through(at) } else { at };
-    let Ok(Some(connection)) = timeout(HELLO, endpoint.accept()).await else { return };
-    let greeted = seat.greeting(at).await;
-    let answered = CarriedStreams::answer(connection, door);
+    let turned_away = |why: &str| {
+        let fact = json!({ "event": "turned_away", "why": why });
+        place.tell(fact, &format!("is not admitted: {why}"), reporter);
+    };
+    let Ok(Some(connection)) = timeout(HELLO, endpoint.accept()).await else {
+        return turned_away("it says nothing");
+    };
+    let greeted = seat.greeting(from).await;
+    let answered = CarriedStreams::answer(connection, (door, visitor_owner(from.ip())));
     let answered = timeout(HELLO, answered).await.unwrap_or(Err(StreamError::Gone(Lost::Idle)));
     drop(greeted);
     match answered {
         Ok(streams) => {
             seat.is_known();
+            place.is_known(reporter);
             let admit = |stream: TcpStream| admit(handle, stream, name);
             let follow = async {
                 if relayed {
@@ -318,8 +330,14 @@ async fn serve(
                 () = follow => {}
             }
         }
-        Err(why) => tracing::info!(%name, %why, "a visitor is not admitted"),
+        Err(why) => turned_away(&why.to_string()),
     }
+}
+
+/// Where a visitor is that was found, or where the place sees it that passes its bytes on: wrong
+/// codes count there, and keep no other out.
+fn seen(place: &ViaPlace, found: &FoundPeer) -> SocketAddr {
+    place.seen().filter(|_| found.relayed).unwrap_or(found.at)
 }
 
 /// What a visitor is called whose bytes pass through the place: an address that no host

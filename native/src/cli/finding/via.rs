@@ -4,6 +4,7 @@
 mod listen;
 mod network;
 mod turns;
+mod visitor;
 mod waiting;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -13,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use clap::Args;
-use serde_json::{Value, json};
+use serde_json::json;
 use servent::driver::{has_port, host_and_port};
 use servent::transfer::TransferCode;
 use servent::unicast::{Endpoint, EndpointOptions, MEET_PORT, MeetNews, MeetingSecret};
@@ -23,6 +24,8 @@ use servent_core::node::MeetAnswer;
 use tokio::time::{Instant, sleep, sleep_until};
 
 pub(crate) use self::listen::CallerNews;
+use self::visitor::PlaceVisitor;
+pub(crate) use self::visitor::StrangerLines;
 use self::waiting::WaitingSide;
 pub(crate) use self::waiting::waiting_for_it;
 use super::dial::check_host;
@@ -110,7 +113,9 @@ pub(crate) struct ViaPlace {
     /// What the router forwards to the socket that visits it.
     port: VisitPort,
     /// Which of the visitors of a servent it is, where there are several at a time.
-    visitor: Option<u64>,
+    visitor: Option<PlaceVisitor>,
+    /// What is said of those that do not show the code.
+    strangers: StrangerLines,
     /// It was said that the other side is not there, and that another has its turn.
     said_absent: Arc<AtomicBool>,
     said_turn: Arc<AtomicBool>,
@@ -150,8 +155,11 @@ impl From<NotMet> for Failure {
 enum MeetStep {
     /// The place has given us our seat, and the other side is not there.
     Waits,
-    /// The other side has come, and is not found yet; in a visit that is for one only.
-    Introduced,
+    /// The other side has come, and is not found yet; in a visit that is for one only. The
+    /// place sees it there.
+    Introduced {
+        seen: SocketAddr,
+    },
     /// The other side is found.
     Met {
         peer: SocketAddr,
@@ -237,8 +245,8 @@ impl ViaPlace {
     pub(crate) async fn find(name: &str, secret: MeetingSecret) -> Result<Self, Failure> {
         let at = addresses(name).await?;
         let (name, waiting, port) = (name.to_owned(), WaitingSide::Receiver, VisitPort::default());
-        let ((said_absent, said_turn), visitor) = (Default::default(), None);
-        Ok(Self { name, at, secret, waiting, port, visitor, said_absent, said_turn })
+        let ((said_absent, said_turn, strangers), visitor) = (Default::default(), None);
+        Ok(Self { name, at, secret, waiting, port, visitor, strangers, said_absent, said_turn })
     }
 
     /// The same for a servent to which several callers come, and for these: each visit is for
@@ -250,27 +258,6 @@ impl ViaPlace {
     /// The same for a sender to which several receivers come, and for these.
     pub(crate) fn of_sender(self) -> Self {
         Self { waiting: WaitingSide::Sender, ..self }
-    }
-
-    /// The same for one of several visitors, who are told apart by their number.
-    pub(crate) fn of_visitor(self, number: u64) -> Self {
-        Self { visitor: Some(number), ..self }
-    }
-
-    /// Tells of a path or what happens on it, and which visitor it leads to.
-    pub(crate) fn tell(&self, mut fact: Value, sentence: &str, reporter: &Reporter) {
-        match self.visitor {
-            Some(number) => {
-                fact["visitor"] = number.into();
-                reporter.tell(&fact, &format!("visitor {number}: {sentence}"));
-            }
-            None => reporter.tell(&fact, sentence),
-        }
-    }
-
-    /// Which of several visitors it is.
-    pub(crate) const fn visitor(&self) -> Option<u64> {
-        self.visitor
     }
 
     /// The place as one that may relay.
@@ -337,7 +324,7 @@ impl ViaPlace {
                     let pathless = matches!(why, MeetFailure::Unreachable { .. });
                     return Err(NotMet { failure: self.failed(MeetSide::Caller, why), pathless });
                 }
-                Some(MeetStep::Introduced) => {}
+                Some(MeetStep::Introduced { .. }) => {}
             }
         }
     }
@@ -378,7 +365,7 @@ impl ViaPlace {
         loop {
             match news.next().await? {
                 MeetAnswer::Waiting { .. } => return Some(MeetStep::Waits),
-                MeetAnswer::Introduced { .. } => return Some(MeetStep::Introduced),
+                MeetAnswer::Introduced { seen, .. } => return Some(MeetStep::Introduced { seen }),
                 MeetAnswer::Met { peer, at, relayed, ours, theirs } => {
                     self.met((at, relayed), (ours, theirs), reporter);
                     return Some(MeetStep::Met { peer, at, relayed });

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use servent::unicast::{Endpoint, EndpointOptions, MeetNews};
-use servent_core::address::owner;
+use servent_core::meet::visitor_owner;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep_until, timeout};
 
@@ -25,8 +25,8 @@ const VISITORS: usize = 64;
 const STRANGERS: u32 = 20;
 const STRANGER_EVERY: Duration = Duration::from_secs(3);
 /// Visitors of one network whose code is looked at together. Until one has shown that it is
-/// right it counts as a wrong guess, and all that are relayed, or behind one router, have five
-/// of these: a class that comes at once is looked at one after the other.
+/// right it counts as a wrong guess, and all that are behind one router have five of these: a
+/// class that comes at once is looked at one after the other.
 const GREETED: usize = 3;
 /// How long a visitor that is gone may take to acknowledge that.
 pub(crate) const GOODBYE: Duration = Duration::from_secs(2);
@@ -55,7 +55,7 @@ struct RoomSeats {
 struct TakenSeat {
     since: Instant,
     known: bool,
-    /// Its network, once it was found; all that are relayed are one.
+    /// Its network, once it was found.
     owner: Option<IpAddr>,
     gives_way: Arc<Notify>,
 }
@@ -163,18 +163,18 @@ impl VisitorSeat {
         self.number = Some(self.room.seats().begin(Instant::now(), way));
     }
 
-    /// The visitor was found there, or at the place that relays to it.
+    /// The visitor was found there, or is seen there by the place that relays to it.
     pub(crate) fn found(&self, at: SocketAddr) {
         let mut seats = self.room.seats();
         if let Some(seat) = self.number.and_then(|number| seats.all.get_mut(&number)) {
-            seat.owner = Some(owner(at.ip()));
+            seat.owner = Some(visitor_owner(at.ip()));
         }
     }
 
-    /// Waits until the code of this visitor, which was found there, may be looked at. Those
-    /// that are looked at together are few.
+    /// Waits until the code of this visitor, which was found or is seen there, may be looked at.
+    /// Those that are looked at together are few.
     pub(crate) async fn greeting(&self, at: SocketAddr) -> Option<OwnedSemaphorePermit> {
-        let greeted = self.room.seats().greeted(owner(at.ip()));
+        let greeted = self.room.seats().greeted(visitor_owner(at.ip()));
         greeted.acquire_owned().await.ok() // It is never closed.
     }
 
@@ -229,7 +229,10 @@ pub(crate) async fn next_visitor(
         }
     };
     match caller {
-        Ok(news) => Ok(Some(ComingVisitor { endpoint, place, news })),
+        Ok((news, seen)) => {
+            let place = place.seen_at(seen);
+            Ok(Some(ComingVisitor { endpoint, place, news }))
+        }
         Err(failure) => {
             let _ = endpoint.shutdown_within(GOODBYE).await; // It has nothing to say.
             Err(failure)

@@ -208,7 +208,7 @@ impl Giver {
                 _ => return Err(ManyError::Foreign),
             }
         };
-        let guess = admit(talk, &self.door, &meeting, true).await?;
+        let guess = admit(talk, (&self.door, talk.connection.peer().ip()), &meeting, true).await?;
         let TransferMessage::Myself { number } = next(talk).await? else {
             return Err(ManyError::Foreign);
         };

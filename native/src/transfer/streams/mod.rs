@@ -11,7 +11,7 @@ mod part;
 
 use std::collections::BTreeMap;
 use std::io;
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -133,20 +133,21 @@ impl CarriedStreams {
         Ok(Self::over(talk))
     }
 
-    /// Admits a caller that knows the code.
+    /// Admits a caller that knows the code. A wrong code counts as a guess of the address
+    /// `from`: behind a place that relays it is not that of the connection.
     ///
     /// # Errors
     /// It does not, or says nothing.
     pub async fn answer(
         connection: Connection,
-        door: &SecretDoor,
+        (door, from): (&SecretDoor, IpAddr),
     ) -> Result<Arc<Self>, StreamError> {
         let talk = Talk::over(connection);
         let met = async {
             let TransferMessage::Visit { meeting } = talk.next().await? else {
                 return Err(ReceiveError::Foreign);
             };
-            let guess = admit(&talk, door, &meeting, false).await?;
+            let guess = admit(&talk, (door, from), &meeting, false).await?;
             let TransferMessage::Alive = talk.next().await? else {
                 return Err(ReceiveError::Foreign);
             };

@@ -157,7 +157,7 @@ impl ViaPlace {
                     return Ok(relayed);
                 }
                 Some(MeetStep::Failed(why)) => return Err(why),
-                Some(MeetStep::Introduced) => {}
+                Some(MeetStep::Introduced { .. }) => {}
                 None => std::future::pending().await, // The endpoint's end is told elsewhere.
             }
         }

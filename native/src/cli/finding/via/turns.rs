@@ -1,6 +1,7 @@
 //! The listener of many visitors, of which each has a visit of its own, and one of these that
 //! is sent something.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -78,19 +79,19 @@ impl ViaPlace {
         )
     }
 
-    /// Waits for one caller, until it has been introduced: from then on the place has a seat
-    /// for the next. `waits` is called when the place has given us ours.
+    /// Waits for one caller, until it has been introduced, and where the place sees it: from then
+    /// on the place has a seat for the next. `waits` is called when the place has given us ours.
     pub(crate) async fn one_caller(
         &self,
         endpoint: &Endpoint,
         (waits, reporter): (impl Fn(), &Reporter),
-    ) -> Result<MeetNews, Failure> {
+    ) -> Result<(MeetNews, SocketAddr), Failure> {
         let mut news = self.visit(endpoint, MeetSide::Listener, reporter).await?;
         loop {
             match self.step(&mut news, reporter).await {
                 None => return Err(Failure::new(Exit::Failed, "the endpoint has ended")),
                 Some(MeetStep::Waits) => waits(),
-                Some(MeetStep::Introduced) => return Ok(news),
+                Some(MeetStep::Introduced { seen }) => return Ok((news, seen)),
                 // It is introduced first.
                 Some(MeetStep::Met { .. }) => {}
                 Some(MeetStep::Failed(why)) => return Err(self.failed_waiting(why)),
@@ -111,7 +112,7 @@ impl ViaPlace {
                     return Ok(FoundPeer { peer, at, relayed, news });
                 }
                 Some(MeetStep::Failed(why)) => return Err(self.failed_waiting(why)),
-                Some(MeetStep::Waits | MeetStep::Introduced) => {}
+                Some(MeetStep::Waits | MeetStep::Introduced { .. }) => {}
             }
         }
     }
