@@ -3,6 +3,7 @@
 mod browse;
 mod group;
 mod last;
+mod reach;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -22,6 +23,7 @@ use tokio::time::Instant;
 use self::group::{FoundFiles, Sort};
 pub(crate) use self::last::expand;
 use self::last::{NumberedHits, met, remember};
+pub(crate) use self::reach::{HitReach, HitRoute};
 use super::control::ControlClient;
 use super::finding::anywhere;
 use super::finding::dial::check_port;
@@ -155,6 +157,16 @@ async fn peers_to_ask(
     Ok(known)
 }
 
+/// True when others cannot connect to us, as the user has said or the servent that runs with our
+/// state has found out.
+async fn is_walled(config: &Config) -> bool {
+    if config.settings.node.overlay.firewalled {
+        return true;
+    }
+    let status = ControlClient::for_state(&config.settings.state).get("/status?count=0").await;
+    status.is_ok_and(|status| status["servents"][0]["overlay"]["firewalled"] == true)
+}
+
 /// The address at which a servent listening there is reached from this machine.
 pub(crate) fn from_here(at: SocketAddr) -> SocketAddr {
     match at.ip() {
@@ -177,7 +189,7 @@ async fn search(
     let mut hits = NumberedHits::begin(&config.settings.state)?;
     let mut show = |hit: SearchHit, route: HitRoute| {
         match arguments.sort {
-            Some(_) => files.add(&hit, route.peer),
+            Some(_) => files.add(&hit, &route),
             None => {
                 let number = hits.add(&route.arguments(&hit))?;
                 print(line(number, &hit, &route, voice))?;
@@ -220,33 +232,6 @@ pub(crate) enum SearchEnd {
     Stopped,
 }
 
-/// How the servent of a hit is reached that cannot be connected to.
-#[derive(Default)]
-pub(crate) struct HitRoute {
-    /// The neighbour that knows the route.
-    pub(crate) peer: Option<SocketAddr>,
-    /// The link under which it is met through a meeting place, without a path.
-    pub(crate) meeting: Option<String>,
-}
-
-impl HitRoute {
-    /// Its link to a file of that servent.
-    pub(crate) fn link(&self, hit: &SearchHit) -> Option<String> {
-        let meeting = self.meeting.as_ref().filter(|_| hit.push)?;
-        Some(format!("{meeting}{}", target(hit)))
-    }
-
-    /// The arguments of `servent get` for a hit.
-    fn arguments(&self, hit: &SearchHit) -> String {
-        let first = locator(hit, self.peer);
-        match (self.link(hit), hit.sha1) {
-            // The hash says that both are the same file.
-            (Some(link), Some(sha1)) => format!("{first} urn:sha1:{sha1} {link}"),
-            _ => first,
-        }
-    }
-}
-
 /// Receives a hit, and how its servent is reached; returns whether more are wanted.
 pub(crate) type Take<'a> =
     &'a mut dyn FnMut(SearchHit, HitRoute) -> Result<ControlFlow<()>, Failure>;
@@ -278,8 +263,9 @@ pub(crate) async fn ask(
     };
     let handle = Driver::start(options).await?;
     let lan = lan.then(|| Lan::start(&handle, &[])).transpose()?;
+    let walled = is_walled(config).await;
     let ended = tokio::select! {
-        ended = follow(&handle, asking, &peers, take) => ended,
+        ended = follow(&handle, asking, (&peers, walled), take) => ended,
         () = signals.first() => Ok(SearchEnd::Stopped),
         ended = handle.ended() => Err(ended.err().map_or_else(
             || Failure::new(Exit::Failed, "the servent ended"), Failure::from)),
@@ -340,7 +326,7 @@ pub(crate) struct SearchOutcome {
 async fn follow(
     handle: &Handle,
     Asking { words, quiet, voice, .. }: Asking<'_>,
-    peers: &[SocketAddr],
+    (peers, walled): (&[SocketAddr], bool),
     take: Take<'_>,
 ) -> Result<SearchEnd, Failure> {
     let mut answers = handle.answers();
@@ -369,7 +355,7 @@ async fn follow(
                         asked.since = Instant::now();
                         let peer = hit.through.or(peers.first().copied());
                         let meeting = meetings.get(&hit.servent).cloned();
-                        if take(hit, HitRoute { peer, meeting })?.is_break() {
+                        if take(hit, HitRoute { peer, meeting, walled })?.is_break() {
                             return Ok(SearchEnd::Enough);
                         }
                     }
@@ -475,18 +461,13 @@ fn line(number: usize, hit: &SearchHit, route: &HitRoute, voice: Voice) -> Strin
             "event": "hit", "number": number, "name": hit.name, "bytes": hit.size, "sha1": sha1, "at": hit.at,
             "servent": hit.servent, "index": hit.index, "push": hit.push, "busy": hit.busy,
             "hops": hit.hops, "proxies": hit.proxies, "get": url, "meet": route.link(hit),
+            "reach": route.reach(hit),
         });
         return format!("{json}\n");
     }
-    let note = match (hit.push, hit.busy) {
-        (true, true) => " (push, busy)",
-        (true, false) => " (push)",
-        (false, true) => " (busy)",
-        (false, false) => "",
-    };
     // The push locator does not contain the hash.
     let sha1 = sha1.filter(|_| hit.push).map_or_else(String::new, |sha1| format!(" {sha1}"));
-    let (size, name) = (bytes(hit.size), Shown(&hit.name));
+    let (size, name, note) = (bytes(hit.size), Shown(&hit.name), route.note(hit));
     format!("{number:>3}  {size:>10}  {name}{note}  {url}{sha1}\n")
 }
 
@@ -524,7 +505,7 @@ mod tests {
         hit.proxies = ["1.1.1.1:1".parse().unwrap(), "2.2.2.2:2".parse().unwrap()].into();
         let push = push.replace("/7/", ",1.1.1.1:1,2.2.2.2:2/7/");
         assert_eq!(locator(&hit, peer), push);
-        let mut route = HitRoute { peer, meeting: None };
+        let mut route = HitRoute { peer, ..HitRoute::default() };
         assert_eq!(route.arguments(&hit), push);
         route.meeting = Some("meet://a-b@3.3.3.3:3".into());
         let sha1 = "urn:sha1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";

@@ -124,6 +124,40 @@ fn is_found(network: &Network, middle: &[&str], shared: &[&str]) {
     }
 }
 
+/// Another one has the same file, and is met nowhere: no client is kept from the one that is.
+#[test]
+fn pa_16_a_servent_that_no_way_leads_to_keeps_none_from_one_that_can_be_met() {
+    let Some(network) = Network::new(NETWORK, &[], &[]) else { return };
+    let bytes = noise(300_000);
+    let listens = ["--listen", NEIGHBOUR, &format!("--place={PLACE}")];
+    let mut middle = shares(&network, MIDDLE, ("other", b"words"), &listens);
+    middle.event("hashed");
+    let peer = ["--peer", NEIGHBOUR, "--set", "overlay.firewalled=true"];
+    let alone = [&peer[..], &["--listen", "0.0.0.0:6400"]].concat();
+    let mut alone = shares(&network, SHARES, ("first-song", &bytes), &alone);
+    alone.event("hashed");
+    let meet = [&peer[..], &["--listen", "0.0.0.0:6401", "--meet", "neighbour"]].concat();
+    let mut sharing = shares(&network, SHARES, ("second-song", &bytes), &meet);
+    sharing.event("at_place");
+    let mut hits = Vec::new();
+    until("both are found by the hash", || {
+        let search = ["search", "song", "--peer", NEIGHBOUR, "--state", "both", "--json"];
+        let found = network.servent(LOOKS, &search).output().unwrap();
+        let found = String::from_utf8_lossy(&found.stdout).into_owned();
+        let lines = found.lines().map(|line| serde_json::from_str(line).unwrap());
+        hits = lines.filter(|line: &serde_json::Value| line["sha1"].is_string()).collect();
+        hits.len() == 2 && hits.iter().any(|hit| hit["meet"].is_string())
+    });
+    let mut reach: Vec<&str> = hits.iter().map(|hit| hit["reach"].as_str().unwrap()).collect();
+    reach.sort_unstable();
+    assert_eq!(reach, ["meet", "push"], "{hits:?}");
+    gets(&network, LOOKS, (hits[0]["sha1"].as_str().unwrap(), "looks"), &bytes);
+    for mut running in [sharing, alone, middle] {
+        running.signal("INT");
+        assert_eq!(running.ended().code(), Some(0));
+    }
+}
+
 /// The place of the first neighbour says nothing, and its connection stays: that of another is
 /// used, as soon as that has shown.
 #[test]

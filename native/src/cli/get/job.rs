@@ -247,7 +247,7 @@ impl DownloadJob {
         let control = shown.map(|place| ControlServer::start(place, hub(&handle))).transpose()?;
         let wish = Get { name: name.clone(), sha1: self.wanted.sha1, sources };
         let again = wish.clone();
-        let mut push = Pushing::new(self.wanted.push.as_ref(), !self.wanted.places.is_empty());
+        let mut push = Pushing::new(self.wanted.pushes(), !self.wanted.places.is_empty());
         push.join(&handle).await?;
         let mut progress = bars.download(&name);
         let mut following = Following {

@@ -1,5 +1,6 @@
 //! Asking a servent behind a firewall to connect to us (push).
 
+use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -23,43 +24,45 @@ const LATER: Duration = Duration::from_secs(3);
 
 /// The pushes of one download; most need none.
 pub(crate) struct Pushing {
-    from: Option<PushFrom>,
+    /// Those that are asked; the next one comes first.
+    routes: VecDeque<PushRoute>,
     direct: bool,
-    /// The neighbour that knows the route.
-    via: Option<SocketAddr>,
-    /// Its push proxies; the next one to ask comes first.
-    proxies: Vec<SocketAddr>,
     pub(crate) fetch: Option<FetchId>,
     next: Instant,
     until: Instant,
 }
 
+/// How one servent is asked to connect to us.
+struct PushRoute {
+    from: PushFrom,
+    /// The neighbour that knows the route.
+    via: Option<SocketAddr>,
+    /// Its push proxies; the next one to ask comes first.
+    proxies: Vec<SocketAddr>,
+}
+
 impl Pushing {
     /// `direct`: there are sources to ask without a push.
-    pub(crate) fn new(from: Option<&PushFrom>, direct: bool) -> Self {
+    pub(crate) fn new<'a>(from: impl Iterator<Item = &'a PushFrom>, direct: bool) -> Self {
         let now = Instant::now() + if direct { LATER } else { Duration::ZERO };
-        Self {
-            from: from.cloned(),
-            direct,
-            via: None,
-            proxies: Vec::new(),
-            fetch: None,
-            next: now,
-            until: now + PATIENCE,
-        }
+        let route =
+            |from: &PushFrom| PushRoute { from: from.clone(), via: None, proxies: Vec::new() };
+        let routes = from.map(route).collect();
+        Self { routes, direct, fetch: None, next: now, until: now + PATIENCE }
     }
 
-    /// Connects to the neighbour that knows the route.
+    /// Connects to the neighbours that know the routes.
     pub(crate) async fn join(&mut self, handle: &Handle) -> Result<(), Failure> {
-        let Some(from) = &self.from else { return Ok(()) };
-        for at in search::peers(std::slice::from_ref(&from.peer)).await? {
-            self.via = Some(at);
-            handle.command(NodeCommand::Overlay(OverlayCommand::Join { at })).await?;
-        }
-        for proxy in &from.proxies {
-            // One that cannot be resolved is skipped; there are others.
-            self.proxies
-                .extend(search::peers(std::slice::from_ref(proxy)).await.unwrap_or_default());
+        for PushRoute { from, via, proxies } in &mut self.routes {
+            for at in search::peers(std::slice::from_ref(&from.peer)).await? {
+                *via = Some(at);
+                handle.command(NodeCommand::Overlay(OverlayCommand::Join { at })).await?;
+            }
+            for proxy in &from.proxies {
+                // One that cannot be resolved is skipped; there are others.
+                let found = search::peers(std::slice::from_ref(proxy)).await;
+                proxies.extend(found.unwrap_or_default());
+            }
         }
         Ok(())
     }
@@ -69,14 +72,18 @@ impl Pushing {
         self.next = self.next.min(Instant::now() + SOON);
     }
 
-    /// Why nothing came: only the servent that was to connect was asked.
+    /// Why nothing came: only servents that were to connect were asked.
     pub(crate) fn failure(&self) -> Option<Failure> {
-        let from = self.from.as_ref().filter(|_| !self.direct)?;
-        let what = format!(
-            "{} behind a firewall was asked to connect to us, and did not within {} s",
-            from.servent,
-            PATIENCE.as_secs()
-        );
+        let first = self.routes.front().filter(|_| !self.direct)?;
+        let who = match self.routes.len() {
+            1 => format!(
+                "{} behind a firewall was asked to connect to us, and did",
+                first.from.servent
+            ),
+            n => format!("{n} servents behind firewalls were asked to connect to us, and none did"),
+        };
+        let not = if self.routes.len() == 1 { " not" } else { "" };
+        let what = format!("{who}{not} within {} s", PATIENCE.as_secs());
         Some(Failure::new(Exit::Network, what).next(
             "perhaps we cannot be reached either: open a port here and name it with --listen, or ask another source",
         ))
@@ -84,33 +91,29 @@ impl Pushing {
 
     /// True while a push may still lead to a connection.
     pub(crate) fn may_help(&self) -> bool {
-        self.from.is_some() && Instant::now() < self.until
+        !self.routes.is_empty() && Instant::now() < self.until
     }
 
-    /// Sends a push when it is time to.
+    /// Sends a push when it is time to: to each of them so often as to one alone.
     pub(crate) async fn ask(&mut self, handle: &Handle) -> Result<(), Failure> {
-        let (Some(from), Some(fetch)) = (&self.from, self.fetch) else { return Ok(()) };
         let now = Instant::now();
-        if now < self.next || now >= self.until {
+        let Some(fetch) = self.fetch.filter(|_| now >= self.next && now < self.until) else {
             return Ok(());
-        }
-        self.next = now + EVERY;
-        let (servent, index) = (from.servent, from.index);
+        };
+        let each = EVERY / u32::try_from(self.routes.len().max(1)).unwrap_or(1);
+        let Some(PushRoute { from, via, proxies }) = self.routes.front_mut() else { return Ok(()) };
+        self.next = now + each;
+        let (servent, index, via) = (from.servent, from.index, *via);
         handle
             .command(NodeCommand::Fetch(FetchCommand::ExpectGiv { fetch, servent, index }))
             .await?;
-        let proxies = self.proxies.clone();
-        handle
-            .command(NodeCommand::Overlay(OverlayCommand::AskPush {
-                servent,
-                index,
-                via: self.via,
-                proxies,
-            }))
-            .await?;
+        let asked = proxies.clone();
         // If this one does not help, another one is asked next.
-        let next = self.proxies.len().min(1);
-        self.proxies.rotate_left(next);
+        let next = proxies.len().min(1);
+        proxies.rotate_left(next);
+        let ask = OverlayCommand::AskPush { servent, index, via, proxies: asked };
+        handle.command(NodeCommand::Overlay(ask)).await?;
+        self.routes.rotate_left(1);
         Ok(())
     }
 }

@@ -18,6 +18,8 @@ use crate::exit::{Exit, Failure, error_text};
 
 /// The most push proxies of one servent.
 const PROXIES: usize = 8;
+/// The most servents that are asked to connect to us for one file.
+const PUSHES: usize = 4;
 /// Prefix of targets to be fetched over TLS: these are the whole URL.
 const SECURE: &str = "https://";
 
@@ -39,6 +41,8 @@ pub(crate) struct RequestedFile {
     pub(crate) places: Vec<SourceAddress>,
     /// A servent behind a firewall, to be asked to connect.
     pub(crate) push: Option<PushFrom>,
+    /// Further ones, each to be asked when the one before does not come.
+    pub(crate) more_pushes: Vec<PushFrom>,
     /// It is a folder with everything below it.
     pub(super) folder: Option<Base>,
     /// Its SHA-256, if that was named.
@@ -116,7 +120,14 @@ impl RequestedFile {
             return Err(Failure::usage(format!("{argument}: a folder has one source and no hash")));
         }
         self.name = self.name.take().or(other.name);
-        self.push = self.push.take().or(other.push);
+        for push in other.push.into_iter().chain(other.more_pushes) {
+            let known = self.pushes().any(|it| it.servent == push.servent);
+            match &self.push {
+                None => self.push = Some(push),
+                Some(_) if known || self.more_pushes.len() + 1 >= PUSHES => {}
+                Some(_) => self.more_pushes.push(push),
+            }
+        }
         self.places.extend(other.places);
         Ok(())
     }
@@ -170,6 +181,11 @@ impl RequestedFile {
     /// True when no source is named.
     pub(super) fn needs_a_source(&self) -> bool {
         self.places.is_empty() && self.push.is_none()
+    }
+
+    /// The servents that are to be asked to connect, one after the other.
+    pub(super) fn pushes(&self) -> impl Iterator<Item = &PushFrom> {
+        self.push.iter().chain(&self.more_pushes)
     }
 
     /// Adds a source, as `servent search` prints it.

@@ -9,7 +9,7 @@ use servent_core::node::SearchHit;
 use servent_core::text::Shown;
 
 use super::last::NumberedHits;
-use super::locator;
+use super::{HitReach, HitRoute, locator};
 use crate::exit::Failure;
 use crate::progress::{Voice, bytes, count};
 
@@ -29,9 +29,18 @@ struct FoundFile {
     name: String,
     size: u64,
     sha1: Option<Sha1>,
-    /// The `get` argument of each source, and its address if it can be asked
-    /// directly.
-    sources: Vec<(String, Option<SocketAddr>)>,
+    sources: Vec<FoundSource>,
+}
+
+/// One of the servents that have it.
+struct FoundSource {
+    /// The `get` argument.
+    get: String,
+    /// Its address if it can be asked directly.
+    at: Option<SocketAddr>,
+    /// Its link if it is met at a place.
+    link: Option<String>,
+    reach: HitReach,
 }
 
 /// All files found so far.
@@ -39,9 +48,10 @@ struct FoundFile {
 pub(super) struct FoundFiles(Vec<FoundFile>);
 
 impl FoundFiles {
-    /// Adds a hit, and the neighbour that knows the route to it.
-    pub(super) fn add(&mut self, hit: &SearchHit, through: Option<SocketAddr>) {
-        let source = (locator(hit, through), Some(hit.at).filter(|_| !hit.push));
+    /// Adds a hit, and how its servent is reached.
+    pub(super) fn add(&mut self, hit: &SearchHit, route: &HitRoute) {
+        let (get, at) = (locator(hit, route.peer), Some(hit.at).filter(|_| !hit.push));
+        let source = FoundSource { get, at, link: route.link(hit), reach: route.reach(hit) };
         let same = |file: &&mut FoundFile| file.sha1.is_some() && file.sha1 == hit.sha1;
         match self.0.iter_mut().find(same) {
             Some(file) => file.sources.push(source),
@@ -77,17 +87,22 @@ impl FoundFiles {
 }
 
 impl FoundFile {
-    /// The `servent get` arguments for all of its sources together.
+    /// The `servent get` arguments for all of its sources together: one that is only asked to
+    /// connect to us is named where none can be asked directly.
     fn get(&self) -> String {
-        let direct: Vec<String> =
-            self.sources.iter().filter_map(|(_, at)| Some(at.as_ref()?.to_string())).collect();
+        let direct = self.sources.iter().filter_map(|it| Some(it.at.as_ref()?.to_string()));
+        let links = self.sources.iter().filter_map(|it| it.link.clone());
+        let direct: Vec<String> = direct.collect();
+        let others: Vec<String> = direct.iter().cloned().chain(links).collect();
+        let best = self.sources.iter().min_by_key(|it| it.reach).map(|it| it.get.clone());
+        let best = best.unwrap_or_default();
         match (self.sha1, &self.sources[..]) {
-            (Some(sha1), [_, _, ..]) if !direct.is_empty() => {
-                format!("urn:sha1:{sha1} {}", direct.join(" "))
+            (None, _) => best,
+            (Some(_), [FoundSource { at: Some(_), .. }]) => best,
+            (Some(sha1), _) if direct.is_empty() => {
+                [&[best, format!("urn:sha1:{sha1}")][..], &others].concat().join(" ")
             }
-            (Some(sha1), [(one, None), ..]) => format!("{one} urn:sha1:{sha1}"),
-            (_, [(one, _), ..]) => one.clone(),
-            (_, []) => String::new(),
+            (Some(sha1), _) => format!("urn:sha1:{sha1} {}", others.join(" ")),
         }
     }
 
@@ -95,10 +110,11 @@ impl FoundFile {
         let sha1 = self.sha1.map(|sha1| format!("urn:sha1:{sha1}"));
         let Self { name, size, sources, .. } = self;
         if voice == Voice::Json {
-            let each: Vec<&String> = sources.iter().map(|(get, _)| get).collect();
+            let each: Vec<&String> = sources.iter().map(|it| &it.get).collect();
+            let reach: Vec<HitReach> = sources.iter().map(|it| it.reach).collect();
             let fact = json!({
                 "event": "file", "number": number, "name": name, "bytes": size, "sha1": sha1,
-                "sources": sources.len(), "get": self.get(), "each": each,
+                "sources": sources.len(), "get": self.get(), "each": each, "reach": reach,
             });
             return format!("{fact}\n");
         }
@@ -144,7 +160,7 @@ mod tests {
                 ("C", 10, Some(0), "4.4.4.4:4", true),
                 ("a", 20, None, "1.1.1.1:1", false),
             ] {
-                files.add(&hit(name, size, sha1, at, push), None);
+                files.add(&hit(name, size, sha1, at, push), &HitRoute::default());
             }
             let dir = tempfile::tempdir().unwrap();
             let mut hits = NumberedHits::begin(dir.path()).unwrap();
@@ -161,5 +177,27 @@ mod tests {
         let urn = "urn:sha1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
         assert_eq!((first["sources"].as_u64(), first["sha1"].as_str()), (Some(3), Some(urn)));
         assert_eq!(first["get"], format!("{urn} 1.1.1.1:1 3.3.3.3:3"));
+    }
+
+    #[test]
+    fn a_file_that_is_only_met_somewhere_is_got_from_all_who_have_it() {
+        let mut files = FoundFiles::default();
+        let peer = Some("9.9.9.9:6346".parse().unwrap());
+        let links = [None, Some("meet://a-b@3.3.3.3:3333"), Some("meet://c-d@4.4.4.4:4444")];
+        for (at, link) in ["1.1.1.1:6346", "2.2.2.2:6346", "5.5.5.5:6346"].iter().zip(links) {
+            let route = HitRoute { peer, meeting: link.map(str::to_owned), walled: false };
+            files.add(&hit("a", 10, Some(0), at, true), &route);
+        }
+        let get = files.0[0].get();
+        let words: Vec<&str> = get.split(' ').collect();
+        assert_eq!(words.len(), 4, "{get}");
+        assert!(words[0].starts_with("push://") && words[1].starts_with("urn:sha1:"), "{get}");
+        assert!(
+            words[2].starts_with("meet://a-b@") && words[3].starts_with("meet://c-d@"),
+            "{get}"
+        );
+        files.add(&hit("a", 10, Some(0), "6.6.6.6:6346", false), &HitRoute::default());
+        let get = files.0[0].get();
+        assert!(get.contains(" 6.6.6.6:6346 meet://") && !get.contains("push://"), "{get}");
     }
 }
