@@ -14,6 +14,7 @@ use servent_core::time::Instant;
 use super::control::ControlClient;
 use super::start::runtime;
 use super::{Common, get, print};
+use crate::cli::finding::anywhere;
 use crate::cli::serve::certificate;
 use crate::exit::Failure;
 use crate::progress::{bytes, count, decimal, length};
@@ -114,6 +115,9 @@ fn site(out: &mut String, servent: &Value) {
 fn meeting(out: &mut String, meeting: &Value) {
     let Some(place) = meeting["place"].as_str().map(Shown) else { return };
     let _ = match meeting["why"].as_str().map(Shown) {
+        Some(why) if place.0 == anywhere::NEIGHBOUR => {
+            writeln!(out, "not met at the place of a neighbour yet: {why}")
+        }
         Some(why) => writeln!(out, "not met at {place} now: {why}"),
         None if meeting["waits"] == true => writeln!(out, "met at {place}"),
         None => writeln!(out, "not met at {place} yet"),
@@ -358,5 +362,9 @@ mod tests {
             met(false, "it is silent".into()),
             "not met at place.example now: it is silent\n"
         );
+        let mut out = String::new();
+        let why = "2 neighbours were asked, and none is a meeting place";
+        meeting(&mut out, &serde_json::json!({ "place": "neighbour", "waits": false, "why": why }));
+        assert_eq!(out, format!("not met at the place of a neighbour yet: {why}\n"));
     }
 }

@@ -180,6 +180,24 @@ fn a_file_of_which_only_the_hash_is_known_is_found_and_downloaded() {
     }
 }
 
+/// It waits for a neighbour that is a meeting place, and says so.
+#[test]
+fn pa_16_one_that_no_neighbour_helps_to_be_met_says_why() {
+    let place = Place::new();
+    let other = share(&place, "other", &[]);
+    let peer = other.at.to_string();
+    let meet = ["--meet", "neighbour", "--peer", &peer, "--set", "overlay.firewalled=true"];
+    let mut sharing = share(&place, "shared", &meet);
+    let told = sharing.event("no_place");
+    assert_eq!((&told["neighbours"], &told["firewalled"]), (&1.into(), &true.into()), "{told}");
+    let why = "1 neighbour was asked, and none is a meeting place. Name one with --meet HOST";
+    assert!(told["why"].as_str().unwrap().starts_with(why), "{told}");
+    let status = place.run(&["status", "--state", "state-shared"]);
+    let status = String::from_utf8_lossy(&status.stdout).into_owned();
+    let said = format!("not met at the place of a neighbour yet: {why}");
+    assert!(status.contains(&said), "{status}");
+}
+
 #[test]
 fn nothing_found_is_said_and_a_wrong_neighbour_too() {
     let place = Place::new();

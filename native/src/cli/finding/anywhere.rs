@@ -24,7 +24,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 
-use self::neighbours::NeighbourPlaces;
+use self::neighbours::{NeighbourPlaces, tell_none};
 use super::link::MeetLink;
 use super::via::{
     FoundPeer, StrangerLines, ViaPlace, addresses, check_code, check_place, leave, split,
@@ -38,7 +38,7 @@ use crate::progress::{Reporter, Voice};
 
 /// What stands for the meeting place of a neighbour. Its owner hears the code from our
 /// hits, as all who search do, so it is trusted as a place is that is named.
-const NEIGHBOUR: &str = "neighbour";
+pub(crate) const NEIGHBOUR: &str = "neighbour";
 /// The file of the code in the state folder: a link stays good when the servent is
 /// started again.
 const CODE: &str = "meeting-code";
@@ -162,6 +162,7 @@ impl WaitingServent {
             loop {
                 let at = tokio::select! {
                     at = places.change() => at,
+                    never = tell_none(&self.handle, self.voice) => match never {},
                     _ = end.clone() => return,
                 };
                 let name = at.to_string();
@@ -217,16 +218,31 @@ impl WaitingServent {
                 Err(failure) => {
                     note(false, Some(failure.what.clone()));
                     missed += 1;
-                    if let Some(places) = places.filter(|_| missed >= DEAD) {
+                    let others = places.filter(|_| missed >= DEAD);
+                    if let Some(places) = others {
                         places.seek(handle).await;
                     }
-                    pause.after(&failure, &reporter, end.clone()).await;
-                    if missed >= DEAD && places.is_some_and(|it| it.may_change(Instant::now())) {
+                    pause.after(&failure, &reporter, end_or_other(end.clone(), others)).await;
+                    if others.is_some_and(|it| it.may_change(Instant::now())) {
                         return true;
                     }
                 }
             }
         }
+    }
+}
+
+/// Waits for the end, or until the place of another neighbour may be used.
+async fn end_or_other(end: impl Future, others: Option<&NeighbourPlaces>) {
+    let other = async {
+        match others {
+            Some(places) => places.other().await,
+            None => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        _ = end => {}
+        () = other => {}
     }
 }
 

@@ -1,20 +1,31 @@
 //! Which neighbour's meeting place is used (PA-16): the one that was told first, as long as it
 //! works.
 
+use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use servent::driver::Handle;
+use serde_json::json;
+use servent::driver::{Handle, ServentMeeting};
 use servent_core::node::{NodeAnswer, NodeCommand, OverlayCommand};
 use tokio::sync::Notify;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep, sleep_until};
+
+use super::NEIGHBOUR;
+use crate::progress::{Voice, count};
 
 /// How long a place is kept after another was given up for it: neighbours that name places
 /// which do not work cannot have us go from one to the next faster than that.
 const KEPT_FOR: Duration = Duration::from_secs(60);
+
+/// How often it is looked how many neighbours there are, as long as none has a place.
+const LOOK: Duration = Duration::from_secs(1);
+/// How long that may be so until it is said: neighbours come, and find out that others cannot
+/// connect to us.
+const SAID_AFTER: Duration = Duration::from_secs(7);
 
 /// The place of a neighbour that is used, and another one.
 #[derive(Default)]
@@ -65,6 +76,22 @@ impl NeighbourPlaces {
         places.other.is_some() && !places.changed.is_some_and(kept)
     }
 
+    /// Waits until another may be used instead of one that does not answer.
+    pub(super) async fn other(&self) {
+        loop {
+            let until = {
+                let places = self.places();
+                let until = places.changed.map(|changed| changed + KEPT_FOR);
+                places.other.map(|_| until.unwrap_or_else(Instant::now))
+            };
+            match until {
+                Some(until) if until <= Instant::now() => return,
+                Some(until) => sleep_until(until).await,
+                None => self.heard.notified().await,
+            }
+        }
+    }
+
     /// Waits until another place is known; it is used from now on.
     pub(super) async fn change(&self) -> SocketAddr {
         loop {
@@ -80,6 +107,67 @@ impl NeighbourPlaces {
         let at = places.other.take()?;
         places.changed = places.now.replace(at).map(|_| now);
         Some(at)
+    }
+}
+
+/// Why no place of a neighbour is used yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct NoNeighbourPlace {
+    neighbours: usize,
+    /// Others cannot connect to us.
+    firewalled: bool,
+}
+
+impl NoNeighbourPlace {
+    /// One number stands for all that have one reason.
+    fn kind(self) -> u8 {
+        u8::from(self.neighbours > 0) + u8::from(self.neighbours > 0 && self.firewalled)
+    }
+
+    /// The reason, and what would help.
+    fn why(self) -> String {
+        if self.neighbours == 0 {
+            "there is no neighbour to ask. Name one with --peer HOST:PORT, or a meeting place with \
+             --meet HOST"
+                .to_owned()
+        } else if self.firewalled {
+            let were = if self.neighbours == 1 { "was" } else { "were" };
+            format!(
+                "{} {were} asked, and none is a meeting place. Name one with --meet HOST, or a \
+                 neighbour that is one with --peer HOST:PORT",
+                count(self.neighbours as u64, "neighbour"),
+            )
+        } else {
+            "as far as is known others can connect to us".to_owned()
+        }
+    }
+}
+
+/// Tells why no place of a neighbour is used, as long as it is polled: `servent status` always,
+/// and the user when it is so for a while.
+pub(super) async fn tell_none(handle: &Handle, voice: Voice) -> Infallible {
+    let (mut said, mut since) = (None, (None, Instant::now()));
+    loop {
+        let Ok(overlay) = handle.neighbourhood().await else {
+            return std::future::pending().await; // It has ended.
+        };
+        let neighbours = overlay.as_ref().map_or(0, |it| it.router.links.len());
+        let firewalled = overlay.is_some_and(|it| it.firewalled);
+        let none = NoNeighbourPlace { neighbours, firewalled };
+        let why = none.why();
+        if since.0 != Some(none.kind()) {
+            since = (Some(none.kind()), Instant::now());
+        }
+        if said != since.0 && since.1.elapsed() >= SAID_AFTER {
+            said = since.0;
+            let fact = json!({
+                "event": "no_place", "neighbours": neighbours, "firewalled": firewalled, "why": why,
+            });
+            voice.note(&fact, &format!("not met at the place of a neighbour yet: {why}"));
+        }
+        let (place, why) = (NEIGHBOUR.to_owned(), Some(why));
+        handle.note_meeting(ServentMeeting { place, waits: false, why });
+        sleep(LOOK).await;
     }
 }
 
@@ -119,5 +207,34 @@ mod tests {
             }
         }
         assert_eq!(changes, [100, 60_100, 120_100, 180_100]);
+    }
+
+    /// What is waited for before another place is tried ends when that may be.
+    #[tokio::test]
+    async fn pa_16_another_place_is_tried_as_soon_as_it_may_be() {
+        let at = |last: u8| SocketAddr::from(([80, 1, 1, last], 6_349));
+        let ends = async |places: &NeighbourPlaces| {
+            tokio::time::timeout(Duration::from_millis(300), places.other()).await.is_ok()
+        };
+        let places = NeighbourPlaces::default();
+        places.note(at(1));
+        places.change().await;
+        assert!(!ends(&places).await, "there is no other");
+        places.note(at(2));
+        assert!(ends(&places).await, "the first is given up at once");
+        places.change().await;
+        places.note(at(3));
+        assert!(!ends(&places).await, "it is kept for a while");
+        places.places().changed = Instant::now().checked_sub(KEPT_FOR - Duration::from_millis(50));
+        assert!(ends(&places).await, "and no longer");
+    }
+
+    #[test]
+    fn pa_16_it_is_said_why_no_place_of_a_neighbour_is_used_and_what_would_help() {
+        let why = |neighbours, firewalled| NoNeighbourPlace { neighbours, firewalled }.why();
+        assert!(why(0, true).contains("no neighbour to ask. Name one with --peer"));
+        assert!(why(1, true).starts_with("1 neighbour was asked, and none is a meeting place. "));
+        assert!(why(3, true).starts_with("3 neighbours were asked"));
+        assert!(why(3, false).contains("others can connect to us"));
     }
 }
