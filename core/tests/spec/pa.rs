@@ -147,7 +147,7 @@ fn pa_9_a_flood_of_strangers_keeps_no_peer_from_its_move() {
     world.send(0, 1, 101);
     world.run_secs(1);
     let copy: Packet = copy.try_iter().find(unicast_support::has_data).unwrap();
-    let seal = world.config.seal.clone();
+    let seal = world.config.seal;
     let endpoint = &mut world.nodes[1].endpoint;
     let mut feed = |now: Instant, from: usize, packet: &Packet| {
         let (mut bytes, mut fx) = (Vec::new(), Fx::new());
