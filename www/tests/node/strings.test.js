@@ -74,7 +74,8 @@ const DECLARED = /** @type {[string, string, string, any][]} */ ([
 /** The variants of an enum, as JSON names them. @param {string} source @param {string} name */
 function variants(source, name) {
   const body = new RegExp(`pub enum ${name} \\{\\n([\\s\\S]*?)\\n\\}`).exec(source)?.[1] ?? '';
-  return [...body.matchAll(/^ {4}([A-Z]\w*)/gm)].map(([, variant]) => variant.replace(/(?!^)[A-Z]/g, '_$&').toLowerCase());
+  const declared = body.matchAll(/^ {4}(?:#\[serde\(rename = "(\w+)"\)\]\n {4})?([A-Z]\w*)/gm);
+  return [...declared].map(([, renamed, variant]) => renamed ?? variant.replace(/(?!^)[A-Z]/g, '_$&').toLowerCase());
 }
 
 /** @param {string} file */
