@@ -163,6 +163,7 @@ export const unicast = {
   'sign.window': 'window of a sender',
   'sign.queued': 'how long a datagram waited',
   'sign.full': 'a datagram that found the queue full',
+  'sign.flows': 'the senders of one line',
   'signs.margins': 'Left, the sender: everything up to the first edge is acknowledged (HA), everything up to the second is sent (HS). Right, the receiver: a column a message, hatched while it waits for an earlier one, solid once it was delivered. A bracket joins what an acknowledgement covers for the first time.',
   'signs.conditions': 'Where congestion is controlled, the left margin shows the rate (thick) and the window (thin) of each sender instead, and the right one how long datagrams waited in the queue; a full row is one that found the queue full.',
   'signs.flows': 'Where several senders share a line, each has a colour and a stroke of its own; the chart above the arrows shows what arrives of each, one upon the other up to the rate of the line, what each may send, its window, and how long what is sent waits in the queue. A triangle marks where a sender slowed down, a cross what found the queue full.',

@@ -1,7 +1,7 @@
 /** The signs of the unicast, explained: below the picture, and in the sheet of keys. */
 import { el, svg } from '#lab/dom.js';
 import { t } from '#lab/strings.js';
-import { STROKES } from '#lab/unicast/look.js';
+import { FLOWS, STROKES } from '#lab/unicast/look.js';
 
 /** @import { Kind } from './words.js' */
 
@@ -11,7 +11,7 @@ const MARKS = ['task', 'acted', 'opened', 'closed', 'crashed', 'rejected', 'down
 /** In the margins: the numbers of both ends, or what controls how fast it is sent. */
 const MARGINS = ['ha', 'hs', 'waits', 'taken', 'rate', 'window', 'queued', 'full'];
 /** Every sign that is drawn. */
-export const SIGNS = [...KINDS, 'probe', 'lost', 'guessed', ...MARKS, ...MARGINS];
+export const SIGNS = [...KINDS, 'probe', 'lost', 'guessed', ...MARKS, ...MARGINS, 'flows'];
 /** Heads as paths, with the tip at 38, 6. */
 const HEADS = { full: 'M29 1.5 38 6l-9 4.5z', double: 'M29 1.5 38 6l-9 4.5zM21 1.5 30 6l-9 4.5z', open: '', diamond: 'M28 6l5-4.5L38 6l-5 4.5z', square: 'M30 2h8v8h-8z', none: '' };
 
@@ -39,6 +39,7 @@ const SHAPES = {
   window: [['line', { x1: 12, y1: 0, x2: 28, y2: 12, stroke: 'var(--held)', 'stroke-width': 1.25 }]],
   queued: [['rect', { x: 4, y: 1, width: 12, height: 4, fill: 'var(--held)' }], ['rect', { x: 4, y: 7, width: 20, height: 4, fill: 'var(--held)' }]],
   full: [['rect', { x: 4, y: 4, width: 32, height: 4, fill: 'var(--lost)' }]],
+  flows: FLOWS.map(({ colour, dash }, i) => ['line', { x1: 4, y1: 2 + 4 * i, x2: 36, y2: 2 + 4 * i, stroke: `var(--${colour})`, 'stroke-width': 2, 'stroke-dasharray': dash.join(' ') || 'none' }]),
 };
 
 /** A small picture of a sign; the style sheet colours it as it colours the unicast. @param {string} kind */

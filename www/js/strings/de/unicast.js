@@ -164,6 +164,7 @@ export const unicast = {
   'sign.window': 'Fenster eines Senders',
   'sign.queued': 'wie lange ein Datagramm wartete',
   'sign.full': 'ein Datagramm, das die Warteschlange voll fand',
+  'sign.flows': 'die Sender einer Leitung',
   'signs.margins': 'Links der Sender: Bis zur ersten Kante ist alles bestätigt (HA), bis zur zweiten alles gesendet (HS). Rechts der Empfänger: eine Spalte je Nachricht, schraffiert, solange sie auf eine frühere wartet, gefüllt, sobald sie zugestellt ist. Eine Klammer verbindet, was eine Bestätigung zum ersten Mal umfasst.',
   'signs.conditions': 'Wo der Stau geregelt wird, zeigt der linke Rand stattdessen Rate (dick) und Fenster (dünn) jedes Senders und der rechte, wie lange Datagramme in der Warteschlange standen; eine volle Zeile ist eines, das sie voll fand.',
   'signs.flows': 'Wo mehrere Sender eine Leitung teilen, hat jeder eine Farbe und einen Strich für sich; das Bild über den Pfeilen zeigt, was von jedem ankommt, übereinander bis zur Rate der Leitung, was jeder senden darf, sein Fenster, und wie lange in der Schlange wartet, was gesendet wird. Ein Dreieck steht, wo ein Sender langsamer wurde, ein Kreuz, wo etwas die Schlange voll fand.',

@@ -164,6 +164,7 @@ export const unicast = {
   'sign.window': 'ventana de un emisor',
   'sign.queued': 'cuánto esperó un datagrama',
   'sign.full': 'un datagrama que encontró la cola llena',
+  'sign.flows': 'los emisores de una línea',
   'signs.margins': 'A la izquierda, el emisor: hasta el primer borde todo está confirmado (HA), hasta el segundo todo está enviado (HS). A la derecha, el receptor: una columna por mensaje, rayada mientras espera a uno anterior, llena en cuanto se entrega. Un corchete une lo que un acuse de recibo abarca por primera vez.',
   'signs.conditions': 'Donde se regula la congestión, el margen izquierdo muestra el ritmo (grueso) y la ventana (fina) de cada emisor, y el derecho cuánto esperaron los datagramas en la cola; una fila llena es uno que encontró la cola llena.',
   'signs.flows': 'Donde varios emisores comparten una línea, cada uno tiene un color y un trazo propios; el gráfico encima de las flechas muestra lo que llega de cada uno, uno sobre otro hasta la tasa de la línea, lo que cada uno puede enviar, su ventana y cuánto espera en la cola lo que se envía. Un triángulo marca dónde un emisor fue más despacio; una cruz, lo que encontró la cola llena.',

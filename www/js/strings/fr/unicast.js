@@ -164,6 +164,7 @@ export const unicast = {
   'sign.window': 'fenêtre d’un émetteur',
   'sign.queued': 'combien un datagramme a attendu',
   'sign.full': 'un datagramme qui a trouvé la file pleine',
+  'sign.flows': 'les émetteurs d’une ligne',
   'signs.margins': 'À gauche, l’émetteur : jusqu’au premier bord tout est acquitté (HA), jusqu’au second tout est envoyé (HS). À droite, le récepteur : une colonne par message, hachurée tant qu’elle en attend un plus ancien, pleine dès qu’elle est remise. Une accolade réunit ce qu’un acquittement couvre pour la première fois.',
   'signs.conditions': 'Là où la congestion est réglée, la marge de gauche montre le débit (épais) et la fenêtre (fine) de chaque émetteur, et celle de droite combien de temps les datagrammes ont attendu dans la file ; une ligne pleine en est un qui a trouvé la file pleine.',
   'signs.flows': 'Là où plusieurs émetteurs partagent une ligne, chacun a sa couleur et son trait ; le graphique au-dessus des flèches montre ce qui arrive de chacun, l’un sur l’autre jusqu’au débit de la ligne, ce que chacun peut envoyer, sa fenêtre, et combien ce qui part attend dans la file. Un triangle marque où un émetteur a ralenti, une croix ce qui a trouvé la file pleine.',
