@@ -3,7 +3,7 @@
 use crate::unicast_support;
 
 use servent_core::engine::{Effect, Engine as _, Fx};
-use servent_core::time::{Duration, Instant};
+use servent_core::time::Duration;
 use servent_core::unicast::{Config, ConnEnding, Event, Input, Output, Profile, Side};
 use servent_core::wire::unicast::{ConnBlock, Packet};
 use unicast_support::{Fate, World, addr, config, number};
@@ -79,16 +79,35 @@ fn pa_9_a_first_message_sent_again_from_elsewhere_is_delivered_once() {
     assert_eq!(got(&world, 1), [1, 2]);
 }
 
-/// What an endpoint sends to an address for a datagram from there.
-fn answers(world: &mut World, from: usize, packet: &Packet) -> (u64, Vec<Packet>) {
+/// A datagram with the next message of the peer, which has arrived.
+fn copied(world: &mut World) -> Packet {
+    let (copies, copy) = std::sync::mpsc::channel();
+    world.hook(move |from, packet| {
+        if from == 0 {
+            let _ = copies.send(packet.clone());
+        }
+        Fate::Pass
+    });
+    world.send(0, 1, 101);
+    world.run_secs(1);
+    copy.try_iter().find(unicast_support::has_data).unwrap()
+}
+
+/// Gives the listener a datagram from an address, of so many bytes as it returns.
+fn arrive(world: &mut World, from: usize, packet: &Packet, fx: &mut Fx<Output, Event>) -> u32 {
     let mut bytes = Vec::new();
     packet.encode(&world.config.seal, &mut bytes);
-    let (peer, length) = (addr(from), bytes.len() as u32);
+    let bytes = bytes.len() as u32;
+    let input = Input::Packet { peer: addr(from), packet: packet.clone(), bytes };
+    world.nodes[1].endpoint.handle(world.now, input, fx);
+    bytes
+}
+
+/// What an endpoint sends to an address for a datagram from there.
+fn answers(world: &mut World, from: usize, packet: &Packet) -> (u64, Vec<Packet>) {
     let mut fx = Fx::new();
-    let (now, packet): (Instant, Packet) = (world.now, packet.clone());
-    let endpoint = &mut world.nodes[1].endpoint;
-    endpoint.handle(now, Input::Packet { peer, packet, bytes: length }, &mut fx);
-    endpoint.handle(now, Input::Flush, &mut fx);
+    let bytes = arrive(world, from, packet, &mut fx);
+    world.nodes[1].endpoint.handle(world.now, Input::Flush, &mut fx);
     let mut sent = Vec::new();
     for effect in fx.drain() {
         match effect {
@@ -99,22 +118,13 @@ fn answers(world: &mut World, from: usize, packet: &Packet) -> (u64, Vec<Packet>
             Effect::Output(_) => {}
         }
     }
-    (bytes.len() as u64, sent)
+    (bytes.into(), sent)
 }
 
 #[test]
 fn pa_9_a_copied_datagram_moves_nothing_and_is_answered_with_no_more_than_it_brings() {
     let mut world = talking();
-    let (copies, copy) = std::sync::mpsc::channel();
-    world.hook(move |from, packet| {
-        if from == 0 {
-            let _ = copies.send(packet.clone());
-        }
-        Fate::Pass
-    });
-    world.send(0, 1, 101);
-    world.run_secs(1);
-    let copy: Packet = copy.try_iter().find(unicast_support::has_data).unwrap();
+    let copy = copied(&mut world);
     let (brings, sent) = answers(&mut world, ELSEWHERE, &copy);
     let [challenge] = &sent[..] else { panic!("{sent:?}") };
     let mut bytes = Vec::new();
@@ -137,24 +147,10 @@ fn pa_9_a_copied_datagram_moves_nothing_and_is_answered_with_no_more_than_it_bri
 #[test]
 fn pa_9_a_flood_of_strangers_keeps_no_peer_from_its_move() {
     let mut world = talking();
-    let (copies, copy) = std::sync::mpsc::channel();
-    world.hook(move |from, packet| {
-        if from == 0 {
-            let _ = copies.send(packet.clone());
-        }
-        Fate::Pass
-    });
-    world.send(0, 1, 101);
-    world.run_secs(1);
-    let copy: Packet = copy.try_iter().find(unicast_support::has_data).unwrap();
-    let seal = world.config.seal;
-    let endpoint = &mut world.nodes[1].endpoint;
-    let mut feed = |now: Instant, from: usize, packet: &Packet| {
-        let (mut bytes, mut fx) = (Vec::new(), Fx::new());
-        packet.encode(&seal, &mut bytes);
-        let input =
-            Input::Packet { peer: addr(from), packet: packet.clone(), bytes: bytes.len() as u32 };
-        endpoint.handle(now, input, &mut fx);
+    let copy = copied(&mut world);
+    let feed = |world: &mut World, from: usize, packet: &Packet| {
+        let mut fx = Fx::new();
+        arrive(world, from, packet, &mut fx);
         fx.drain().collect::<Vec<_>>()
     };
     let challenge = |effects: &[Effect<Output, Event>]| {
@@ -168,15 +164,17 @@ fn pa_9_a_flood_of_strangers_keeps_no_peer_from_its_move() {
         }
     };
     let strangers = 100..140;
-    let answered =
-        strangers.clone().filter(|from| challenge(&feed(world.now, *from, &copy)).is_some());
-    assert!((1..40).contains(&answered.count()), "a turn looks at some of them");
-    let later = world.now + Duration::from_secs(5);
+    let answered = strangers
+        .clone()
+        .filter(|from| challenge(&feed(&mut world, *from, &copy)).is_some())
+        .count();
+    assert!((1..40).contains(&answered), "a turn looks at some of them");
+    world.now += Duration::from_secs(5);
     let (conn, token) =
-        challenge(&feed(later, ELSEWHERE, &copy)).expect("another turn looks again");
-    strangers.for_each(|from| drop(feed(later, from, &copy)));
+        challenge(&feed(&mut world, ELSEWHERE, &copy)).expect("another turn looks again");
+    strangers.for_each(|from| drop(feed(&mut world, from, &copy)));
     let proof = Packet { blocks: vec![ConnBlock::Response { conn, token }] };
-    let effects = feed(later, ELSEWHERE, &proof);
+    let effects = feed(&mut world, ELSEWHERE, &proof);
     assert!(effects.iter().any(|it| matches!(it, Effect::Event(event) if moved(event))));
 }
 

@@ -472,27 +472,32 @@ fn line(number: usize, hit: &SearchHit, route: &HitRoute, voice: Voice) -> Strin
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use servent_core::id::{FileIndex, Guid, Sha1};
 
-    #[test]
-    fn a_hit_says_how_it_is_got() {
-        let mut hit = SearchHit {
+    /// A hit of a servent there.
+    pub(crate) fn hit(at: &str, push: bool) -> SearchHit {
+        SearchHit {
             search: 1,
-            at: "1.2.3.4:5".parse().unwrap(),
+            at: at.parse().unwrap(),
             index: FileIndex(7),
-            name: "a b.txt".into(),
+            name: "a".into(),
             size: 10,
             sha1: None,
             servent: Guid([1; 16]),
-            push: false,
+            push,
             busy: false,
             hops: 2,
-            from: [9, 9, 9, 9].into(),
+            from: [80, 9, 9, 9].into(),
             through: None,
             proxies: Vec::new(),
-        };
+        }
+    }
+
+    #[test]
+    fn a_hit_says_how_it_is_got() {
+        let mut hit = SearchHit { name: "a b.txt".into(), ..hit("1.2.3.4:5", false) };
         let peer = Some("9.9.9.9:9".parse().unwrap());
         assert_eq!(locator(&hit, peer), "http://1.2.3.4:5/get/7/a%20b.txt");
         hit.sha1 = Some(Sha1([0; 20]));

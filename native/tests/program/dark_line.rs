@@ -77,22 +77,36 @@ impl Drop for Line {
     }
 }
 
+/// A transfer to a receiver of one.
+struct DarkTransfer {
+    place: Place,
+    receiver: Running,
+    sender: Running,
+    line: Line,
+}
+
+/// A transfer at this rate over a line that was dark for a while, and is not any more.
+fn darkened(bytes: &[u8], rate: &str, seconds: u64) -> DarkTransfer {
+    let place = Place::new();
+    std::fs::write(place.path("film"), bytes).unwrap();
+    let (receiver, at) = receiving(&place, &["--once"]);
+    let line = Line::to(&at);
+    let to = line.at.to_string();
+    let send = ["send", "--open", &to, "film", "--json", "--limit-rate", rate];
+    let mut sender = Running::start(place.servent(&send));
+    sender.event("progress");
+    line.set_dark(true);
+    pause(Duration::from_secs(seconds));
+    line.set_dark(false);
+    DarkTransfer { place, receiver, sender, line }
+}
+
 /// What a limit did not let go while the line was dark does not go all at once afterwards.
 #[test]
 fn a_limit_saves_up_nothing_while_the_line_is_dark() {
     const RATE: u64 = 500_000;
-    let place = Place::new();
     let bytes = noise(6_000_000);
-    std::fs::write(place.path("film"), &bytes).unwrap();
-    let (receiver, at) = receiving(&place, &["--once"]);
-    let line = Line::to(&at);
-    let to = line.at.to_string();
-    let send = ["send", "--open", &to, "film", "--json", "--limit-rate", "500k"];
-    let mut sender = Running::start(place.servent(&send));
-    sender.event("progress");
-    line.set_dark(true);
-    pause(Duration::from_secs(5));
-    line.set_dark(false);
+    let DarkTransfer { place, receiver, mut sender, line } = darkened(&bytes, "500k", 5);
     // The next question of the sender comes within two seconds.
     let (begun, before) = (Instant::now(), line.passed.load(Ordering::Relaxed));
     while line.passed.load(Ordering::Relaxed) < before + RATE / 10 {
@@ -111,18 +125,8 @@ fn a_limit_saves_up_nothing_while_the_line_is_dark() {
 /// PA-8: the receiver of one transfer waits as long for its sender as that does for it.
 #[test]
 fn pa_8_a_minute_without_a_word_ends_no_receiver_of_one_transfer() {
-    let place = Place::new();
     let bytes = noise(4_000_000);
-    std::fs::write(place.path("film"), &bytes).unwrap();
-    let (receiver, at) = receiving(&place, &["--once"]);
-    let line = Line::to(&at);
-    let to = line.at.to_string();
-    let send = ["send", "--open", &to, "film", "--json", "--limit-rate", "1M"];
-    let mut sender = Running::start(place.servent(&send));
-    sender.event("progress");
-    line.set_dark(true);
-    pause(Duration::from_secs(61));
-    line.set_dark(false);
+    let DarkTransfer { place, receiver, mut sender, line: _line } = darkened(&bytes, "1M", 61);
     sender.event("sent");
     assert!(sender.end().success() && receiver.end().success());
     assert_same(&place.path("in/film"), &bytes);

@@ -81,11 +81,11 @@ export class Chart {
 }
 
 /** @param {Flows} flows */
-function tops({ all, rate, depth, waits }) {
+function tops({ all, rate, depth, longest }) {
   const steps = all.flatMap((flow) => flow.steps);
   const most = Math.max(1, ...steps.map((step) => step.rate ?? 0));
   const line = rate || most;
-  return [line * 1.06, Math.min(most, line * MOST_RATES), Math.max(1, ...steps.map((step) => step.window)), Math.max(1, depth * 1.06, ...waits.map(({ wait }) => wait))];
+  return [line * 1.06, Math.min(most, line * MOST_RATES), Math.max(1, ...steps.map((step) => step.window)), Math.max(depth * 1.06, longest)];
 }
 
 /** Grounds, scales and the axis of time. @param {CanvasRenderingContext2D} ctx @param {Flows} flows @param {Room} where @param {Palette} colours @param {number[]} most */

@@ -5,7 +5,7 @@
 import { firstFrom } from '#lab/ladder/axis.js';
 
 /** @import * as T from './types' */
-/** @import { Wait } from './conditions.js' */
+/** @import { Conditions, Wait } from './conditions.js' */
 /** @import { UnicastRun } from './run.js' */
 
 /** What each has of the line is counted over so long. */
@@ -66,13 +66,14 @@ class Flow {
 /** All that send over one line to one node, where at least two of them are controlled. */
 export class Flows {
   /** @type {Flow[]} */ all = [];
-  /** What each datagram waited. @type {Wait[]} */ waits = [];
+  /** What each datagram waited, and at most. @type {Wait[]} */ waits = [];
+  longest = 1;
   /** Bytes a second that the line carries; 0: any. */ rate = 0;
   /** How long one waits behind a full buffer, in microseconds; 0: there is none. */ depth = 0;
   /** Whether their controllers differ: then it is they that are looked at. */ mixed = false;
 
-  /** @param {UnicastRun} run @param {Wait[]} waits */
-  constructor(run, waits) {
+  /** @param {UnicastRun} run @param {Conditions} conditions */
+  constructor(run, { waits, longest, at }) {
     const { scenario } = run;
     if (!scenario?.shared) return;
     const controlled = run.marks.filter((mark) => mark.kind === 'controlled');
@@ -82,7 +83,7 @@ export class Flows {
     const { link } = scenario.ways.find((/** @type {T.PathDirection} */ way) => way.to === to) ?? scenario;
     this.rate = link.rate;
     this.depth = link.rate ? (1e6 * link.queue) / link.rate : 0;
-    this.waits = waits;
+    [this.waits, this.longest, this.#sent] = [waits, longest, at];
     /** @type {Map<number, Flow>} */
     const flows = new Map();
     for (const mark of sinks.get(to) ?? []) {
@@ -95,7 +96,6 @@ export class Flows {
     for (const arrow of landed.sort((a, b) => Number(a.at) - Number(b.at))) flows.get(arrow.from)?.arrived(Number(arrow.at), arrow.bytes);
     this.all = [...flows.values()].sort((a, b) => a.node - b.node);
     this.mixed = new Set(this.all.map(({ control }) => control)).size > 1;
-    this.#sent = waits.map(({ at }) => at);
   }
   /** @type {number[]} */ #sent = [];
 

@@ -54,7 +54,7 @@ export class Lane {
     const [sender, receiver] = this.ends();
     this.margins = new Margins(run, sender, receiver);
     this.conditions = new Conditions(run, receiver);
-    this.flows = new Flows(run, this.conditions.waits);
+    this.flows = new Flows(run, this.conditions);
     this.#at = run.marks.map((m) => m.at);
     // What the task did stands at the same instant; a run that did nothing is hollow.
     this.#acted = new Set(run.marks.filter((m) => m.kind === 'resent' || m.kind === 'requested').map((m) => `${m.node}/${m.at}`));

@@ -161,14 +161,6 @@ impl Controller {
         }
     }
 
-    /// True when it needs to know what every acknowledgement reveals.
-    pub(super) const fn measures(&self) -> bool {
-        match self {
-            Self::Free | Self::Fixed(_) => false,
-            Self::Cubic(_) | Self::Bbr(_) => true,
-        }
-    }
-
     /// What a sender may do now.
     pub(super) fn allowance(&self) -> Allowance {
         match self {

@@ -135,7 +135,7 @@ impl SendControl {
     /// What the controller allows and its phase, if they differ from what this
     /// returned last by more than a tenth.
     pub(super) fn take_change(&mut self) -> Option<(Allowance, ControlPhase)> {
-        let controller = self.controller.as_ref().filter(|it| it.measures())?;
+        let controller = self.controller.as_ref().filter(|_| self.wanted.adapts())?;
         let controlled = (self.allowed, controller.phase());
         let is_same = |(allowed, phase): (Allowance, ControlPhase)| {
             let near = |old: u64, new: u64| old.abs_diff(new) < old / 10;
@@ -212,8 +212,9 @@ impl SendControl {
         }
     }
 
-    fn measures(&self) -> bool {
-        self.controller.as_ref().is_some_and(Controller::measures)
+    /// True when the controller needs to know what every acknowledgement reveals.
+    const fn measures(&self) -> bool {
+        self.controller.is_some() && self.wanted.adapts()
     }
 
     /// There is nothing more to send, though more might be under way.

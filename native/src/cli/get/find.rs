@@ -141,28 +141,15 @@ pub(super) async fn sources(
 
 #[cfg(test)]
 mod tests {
-    use servent_core::id::{FileIndex, Guid};
+    use servent_core::id::Guid;
 
     use super::*;
 
     const SHA1: Sha1 = Sha1([0; 20]);
 
     fn hit(servent: u8, at: &str, push: bool) -> SearchHit {
-        SearchHit {
-            search: 1,
-            at: at.parse().unwrap(),
-            index: FileIndex(7),
-            name: format!("folder/{servent}.ogg"),
-            size: 10,
-            sha1: Some(SHA1),
-            servent: Guid([servent; 16]),
-            push,
-            busy: false,
-            hops: 2,
-            from: [80, 9, 9, 9].into(),
-            through: None,
-            proxies: Vec::new(),
-        }
+        let (name, servent) = (format!("folder/{servent}.ogg"), Guid([servent; 16]));
+        SearchHit { name, servent, sha1: Some(SHA1), ..search::tests::hit(at, push) }
     }
 
     fn found() -> OverlaySources {

@@ -75,15 +75,12 @@ impl Pushing {
     /// Why nothing came: only servents that were to connect were asked.
     pub(crate) fn failure(&self) -> Option<Failure> {
         let first = self.routes.front().filter(|_| !self.direct)?;
-        let who = match self.routes.len() {
-            1 => format!(
-                "{} behind a firewall was asked to connect to us, and did",
-                first.from.servent
-            ),
-            n => format!("{n} servents behind firewalls were asked to connect to us, and none did"),
+        let asked = "asked to connect to us, and";
+        let what = match self.routes.len() {
+            1 => format!("{} behind a firewall was {asked} did not", first.from.servent),
+            n => format!("{n} servents behind firewalls were {asked} none did"),
         };
-        let not = if self.routes.len() == 1 { " not" } else { "" };
-        let what = format!("{who}{not} within {} s", PATIENCE.as_secs());
+        let what = format!("{what} within {} s", PATIENCE.as_secs());
         Some(Failure::new(Exit::Network, what).next(
             "perhaps we cannot be reached either: open a port here and name it with --listen, or ask another source",
         ))

@@ -126,26 +126,12 @@ impl FoundFile {
 
 #[cfg(test)]
 mod tests {
-    use servent_core::id::{FileIndex, Guid};
-
     use super::*;
+    use crate::cli::search::tests;
 
     fn hit(name: &str, size: u64, sha1: Option<u8>, at: &str, push: bool) -> SearchHit {
-        SearchHit {
-            search: 1,
-            at: at.parse().unwrap(),
-            index: FileIndex(7),
-            name: name.into(),
-            size,
-            sha1: sha1.map(|n| Sha1([n; 20])),
-            servent: Guid([1; 16]),
-            push,
-            busy: false,
-            hops: 2,
-            from: [9, 9, 9, 9].into(),
-            through: None,
-            proxies: Vec::new(),
-        }
+        let sha1 = sha1.map(|n| Sha1([n; 20]));
+        SearchHit { name: name.into(), size, sha1, ..tests::hit(at, push) }
     }
 
     #[test]

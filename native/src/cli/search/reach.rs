@@ -84,26 +84,15 @@ impl HitRoute {
 
 #[cfg(test)]
 mod tests {
-    use servent_core::id::{FileIndex, Guid};
-
     use super::*;
+    use crate::cli::search::tests;
 
     #[test]
     fn a_hit_says_by_which_way_its_servent_is_reached_or_that_there_is_none() {
         let hit = |at: &str, push, proxies: &[&str]| SearchHit {
-            search: 1,
-            at: at.parse().unwrap(),
-            index: FileIndex(7),
-            name: "a".into(),
-            size: 10,
-            sha1: None,
-            servent: Guid([1; 16]),
-            push,
-            busy: false,
-            hops: 2,
-            from: [80, 9, 9, 9].into(),
             through: Some("80.9.9.9:6346".parse().unwrap()),
             proxies: proxies.iter().map(|at| at.parse().unwrap()).collect(),
+            ..tests::hit(at, push)
         };
         let peer = Some("80.9.9.9:6346".parse().unwrap());
         let known = HitRoute { peer, meeting: None, walled: false };
