@@ -33,7 +33,7 @@ pub(crate) use self::system::files::{
     link_nameless, modified, nameless, names_of, open_no_link, refused_link, set_executable,
     sync_folder,
 };
-pub(crate) use self::system::machine::{draw, raise_open_files, steady};
+pub(crate) use self::system::machine::{draw, machine_id, raise_open_files, steady};
 pub(crate) use self::system::names::{fitting, os_string};
 pub(crate) use self::system::sockets::{
     Cork, FineTimer, MANY, connect_anew, has_no_descriptor, is_of_the_disk, limit_unsent, peek,

@@ -15,6 +15,7 @@
 //! | 9 done | sender | nothing: everything was sent; all receivers have the parcel |
 //! | 11 lacks | sender | entry (4; all ones: it was not offered), 1 when it changed while it was read (1), bytes of the name (2), name, why |
 //! | 10 parcel | sender | TCP port of its swarm (2), key (32), SHA-256 (32), name: the label of a parcel |
+//! | 13 turn | sender | 0: the same receiver is served on another connection, and this one waits; 1: its turn has come (1) |
 //! | 12 visit | caller | version (1), its half of the key exchange ([`super::streams`]) |
 //! | 16 whole | receiver | nothing: everything was received |
 //! | 17 failed | receiver | why |
@@ -37,7 +38,8 @@
 //! of its last change is known. What cannot be read, or changes while it is read, is
 //! told as lacking, and the rest goes on. After a meeting, which is a
 //! key exchange (`secret`), every message is encrypted and authenticated. A receiver that
-//! has come to its sender by a link says who it is before it answers the offer.
+//! has come to its sender by a link says who it is (myself, then alive) before it answers the
+//! offer, and waits for the sender's alive; or for its turn, if the sender says that.
 //!
 //! Where one sends to several (`many`), it is the receiver that connects: it
 //! joins, both meet, it says who it is, the sender offers everything with
@@ -99,6 +101,7 @@ pub(super) enum TransferMessage {
     Blocked { entry: u32, why: String },
     Parcel(Label),
     Myself { number: Guid },
+    Turn { now: bool },
     Visit { meeting: Vec<u8> },
     Stream { stream: u32, part: StreamPart },
 }
@@ -162,6 +165,7 @@ impl TransferMessage {
             Self::Visit { meeting } => [&[12, VERSION], &meeting[..]].concat(),
             Self::Stream { stream, part } => part.encode(*stream),
             Self::Myself { number } => [&[25], &number.0[..]].concat(),
+            Self::Turn { now } => vec![13, u8::from(*now)],
             Self::Parcel(Label { port, key, sum, name }) => {
                 [&[10][..], &port.to_be_bytes(), key, sum, text(name).as_bytes()].concat()
             }
@@ -207,6 +211,11 @@ impl TransferMessage {
             }
             23 => Self::Meeting { told: rest.to_vec() },
             25 => Self::Myself { number: Guid(rest.try_into().ok()?) },
+            13 => match rest {
+                [0] => Self::Turn { now: false },
+                [1] => Self::Turn { now: true },
+                _ => return None,
+            },
             12 => Self::Visit { meeting: rest.strip_prefix(&[VERSION])?.to_vec() },
             &STREAM => {
                 let (stream, part) = StreamPart::parse(&payload.slice(1..))?;
@@ -343,6 +352,8 @@ mod tests {
             TransferMessage::Join { meeting: Vec::new() },
             TransferMessage::Join { meeting: vec![6; 33] },
             TransferMessage::Myself { number: Guid([5; 16]) },
+            TransferMessage::Turn { now: false },
+            TransferMessage::Turn { now: true },
             TransferMessage::Parcel(Label {
                 port: 7,
                 key: [1; 32],

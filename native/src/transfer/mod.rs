@@ -42,7 +42,7 @@ pub use self::receive::OfferedTransfer;
 pub use self::receive_error::ReceiveError;
 pub use self::refusal::refuse;
 pub use self::secret::{CodeError, SecretDoor, TransferCode};
-pub use self::send::{SendFailure, TransferSender};
+pub use self::send::{ReceiverTurn, SendFailure, TransferSender};
 pub use self::streams::{CarriedStreams, StreamError};
 pub use self::talk::{SILENT, knock};
 pub use self::writers::Writers;

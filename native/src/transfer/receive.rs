@@ -212,7 +212,7 @@ impl OfferedTransfer {
                 TransferMessage::End { length, sum } => {
                     self.end(inbox, length, sum, told).await?;
                 }
-                TransferMessage::Alive => {}
+                TransferMessage::Alive | TransferMessage::Turn { .. } => {}
                 TransferMessage::Stopped { why } => return Err(ReceiveError::Stopped(why)),
                 TransferMessage::Lacks { entry, lacking } => {
                     self.lacks(entry, &lacking).await?;

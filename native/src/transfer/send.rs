@@ -1,6 +1,7 @@
 //! The sending side of a transfer.
 
 mod agree;
+mod turn;
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -12,6 +13,7 @@ use blake3::Hasher;
 use servent_core::unicast::UnicastPayload;
 use thiserror::Error;
 
+pub use self::turn::ReceiverTurn;
 use super::acknowledged::AcknowledgedPart;
 use super::ahead::{Ahead, Next};
 use super::grouped::{GroupedFiles, ReadFile};
@@ -65,6 +67,9 @@ pub enum SendFailure {
     /// The two sides have different codes.
     #[error("the code is wrong")]
     WrongCode,
+    /// The same receiver is served on another connection, and this one does not wait for that.
+    #[error("the same receiver is served already")]
+    Served,
     /// It answers, but speaks another protocol.
     #[error("the other side is no receiver of this version")]
     Foreign,
@@ -76,6 +81,7 @@ pub struct TransferSender {
     rate: Option<Rate>,
     /// Bytes of what is offered that the receiver had before.
     before: AtomicU64,
+    turn: ReceiverTurn,
 }
 
 /// One transfer over the connection.
@@ -91,6 +97,7 @@ struct Sending<'a> {
     pending: BTreeMap<usize, Carried>,
     begun: bool,
     rate: Option<Rate>,
+    turn: &'a ReceiverTurn,
 }
 
 /// Where sending an entry starts.
@@ -107,7 +114,14 @@ impl TransferSender {
     /// A sender that uses this connection.
     #[must_use]
     pub fn over(connection: Connection) -> Self {
-        Self { talk: Talk::over(connection), rate: None, before: AtomicU64::new(0) }
+        let (talk, turn) = (Talk::over(connection), ReceiverTurn::default());
+        Self { talk, rate: None, before: AtomicU64::new(0), turn }
+    }
+
+    /// The same where a receiver that has said its number may have to wait.
+    #[must_use]
+    pub fn in_turn(self, turn: ReceiverTurn) -> Self {
+        Self { turn, ..self }
     }
 
     /// Sends no faster than this.
@@ -163,6 +177,7 @@ impl TransferSender {
             pending,
             begun: false,
             rate: self.rate.clone(),
+            turn: &self.turn,
         };
         sending.meet(code).await?;
         tokio::select! {

@@ -347,6 +347,34 @@ fn a_receiver_that_comes_twice_by_a_link_counts_once_and_is_named_once() {
     assert_same(&at.path("other/song.ogg"), &bytes);
 }
 
+/// Neither puts the other off: they would do so for ever.
+#[test]
+fn the_same_receiver_that_runs_twice_waits_and_takes_over_when_the_first_is_gone() {
+    let at = Place::new();
+    let bytes = noise(1_200_000);
+    std::fs::write(at.path("song.ogg"), &bytes).unwrap();
+    let (_place, mut sender, link) = waiting_sender(&at, "1", &["--limit-rate", "200k"]);
+    let mut first = receive_by(&at, &link, "in/");
+    first.event("receiving");
+    let mut second = receive_by(&at, &link, "in/");
+    let told = sender.event_of(&["waits", "left"]);
+    assert_eq!((&told["event"], &told["for"]), (&"waits".into(), &1.into()), "{told}");
+    // It may have waited for the place before.
+    let is_told = |event: serde_json::Value| event["why"].to_string().contains("number of this one");
+    assert!((0..3).any(|_| is_told(second.event("waiting"))));
+    first.kill();
+    let clock = servent::Clock::new();
+    let begun = clock.now();
+    second.event("receiving");
+    let took = clock.now().since(begun).as_secs();
+    assert!(took < 10, "it takes over after {took} s");
+    assert_eq!(second.end().code(), Some(0));
+    let all = sender.event("sent_all");
+    assert_eq!(all["each"].as_array().map(Vec::len), Some(1), "it is the same receiver: {all}");
+    assert_eq!(sender.end().code(), Some(0));
+    assert_same(&at.path("in/song.ogg"), &bytes);
+}
+
 #[test]
 fn a_receiver_that_takes_no_file_does_not_count() {
     let at = Place::new();

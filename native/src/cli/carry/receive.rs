@@ -1,12 +1,13 @@
 //! `servent receive`: receives what `servent send` sends, to files or to a
 //! pipe.
 
+mod agree;
 mod end;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use clap::Args;
@@ -24,11 +25,11 @@ use tokio::task::JoinSet;
 use self::end::AwaitedSender;
 use super::code::CodeArgs;
 use super::many::{Taking, take};
-use super::offered::{NoRoom, offered, room};
+use super::offered::{NoRoom, room};
 use super::other_side::{OtherSide, RelayPlace};
 use super::questions::{Counted, One, Questions};
 use super::receive_door::{ReceiveDoor, ReceiveMeeting, door, door_of_meeting, wrong_link};
-use super::receive_failed::{TakeEnd, exit_of, failed};
+use super::receive_failed::{TakeEnd, failed};
 use super::receive_from::{check_sender, link_for_get};
 use super::receive_place::{place, receive_number};
 use super::seats::{Greetings, SenderSeat};
@@ -172,6 +173,8 @@ pub(crate) fn run(common: &Common, arguments: &ReceiveArgs) -> Result<(), Failur
         done: Arc::default(),
         taking: Counted::default(),
         silent: Counted::default(),
+        waiting: Counted::default(),
+        said_waiting: Arc::default(),
         relay: None,
         by_link: link.is_some(),
         number,
@@ -287,6 +290,10 @@ struct Receiver {
     taking: Counted,
     /// Those of them whose sender is silent.
     silent: Counted,
+    /// Connections on which we wait for our turn, as the sender serves one that it takes for
+    /// us; whether that was said.
+    waiting: Counted,
+    said_waiting: Arc<AtomicBool>,
     /// The meeting place, which may relay.
     relay: Option<RelayPlace>,
     /// We come to the sender, by a link that has the code in it.
@@ -388,9 +395,11 @@ impl Receiver {
         if let Some(found) = found {
             let agreed = self.questions.agreed.clone();
             let (open, silent) = (self.questions.open.clone(), self.silent.clone());
+            let waiting = self.waiting.clone();
             // A place relays to one caller at a time.
             let busy = move |relayed: bool| {
-                relayed && (agreed.count() > silent.count() || open.count() > 0)
+                let asks = open.count() > 0 || waiting.count() > 0;
+                relayed && (agreed.count() > silent.count() || asks)
             };
             let callers = CallerNews { busy, done: Arc::clone(&self.done) };
             meeting.spawn(found.listen(Arc::clone(endpoint), self.reporter, callers));
@@ -543,51 +552,5 @@ impl Receiver {
         transfer.refuse_full(&why).await;
         let what = format!("{} from {} was not taken: {why}", Shown(title), self.sender(transfer));
         Err(Failure::new(Exit::Disk, what).next(next))
-    }
-
-    /// Shows the offer and asks the user, if there is one to ask. The end of a transfer
-    /// whose sender is gone before there is an answer.
-    async fn agreed(
-        &self,
-        transfer: &mut OfferedTransfer,
-        entries: &[OfferEntry],
-        title: &str,
-    ) -> Result<Option<TakeEnd>, Failure> {
-        let Some(person) = &self.person else { return Ok(None) };
-        let sender = self.sender(transfer);
-        let not = |why: &str| format!("{} from {sender} was not taken{why}", Shown(title));
-        let asked = self.questions.open.one();
-        self.reporter.fact(&sender.placed("from", json!({ "event": "asking", "name": title })));
-        let question = format!("{}take it?", offered(entries, &sender));
-        let agrees = tokio::select! {
-            agrees = person.agrees(&question) => agrees,
-            why = transfer.waiting() => {
-                let what = not(&format!(": {}", Shown(&why.to_string())));
-                let failure = Failure::new(exit_of(&why), what);
-                let again = self.may_come_again(&why);
-                return if again { Ok(Some(TakeEnd::Gone(failure))) } else { Err(failure) };
-            }
-            () = self.questions.withdrawn() => {
-                transfer.refuse("the receiver was stopped before its user agreed").await;
-                let why = ": the question was withdrawn, and nothing was written";
-                return Err(Failure::new(Exit::Interrupted, not(why)));
-            }
-        };
-        // It is answered, though the sender may not have heard it yet.
-        drop(asked);
-        match agrees {
-            Some(true) => Ok(None),
-            Some(false) => {
-                transfer.refuse("the receiver said no").await;
-                Err(Failure::new(Exit::Refused, not("")))
-            }
-            None => {
-                transfer.refuse("the user of the receiver did not answer").await;
-                Err(Failure::new(
-                    Exit::Refused,
-                    not(": the question was not answered, and nothing was written"),
-                ))
-            }
-        }
     }
 }

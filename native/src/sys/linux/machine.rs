@@ -49,6 +49,12 @@ pub fn machine_name() -> Option<String> {
     Some(name).filter(|name| !name.is_empty())
 }
 
+/// The number of this installation, which a copy of it on another machine may have too.
+pub(crate) fn machine_id() -> Option<String> {
+    let id = std::fs::read_to_string("/etc/machine-id").ok()?;
+    Some(id.trim().to_owned()).filter(|id| !id.is_empty())
+}
+
 /// The router of this network: where packets for the world go. `None`: there is none,
 /// or it is not known.
 #[must_use]

@@ -24,7 +24,7 @@ use super::super::secret::{Half, TAG, TransferCode};
 use super::KEY;
 use super::packing::{PackProgress, Packing};
 use crate::dice;
-use crate::sys::OwnerOnly as _;
+use crate::sys::{OwnerOnly as _, machine_id, machine_name};
 
 /// A packed offer. Its folder is removed when it is dropped.
 #[derive(Debug)]
@@ -159,8 +159,16 @@ pub fn number_by_link(code: &TransferCode, into: &Path, state: &Path) -> io::Res
 }
 
 fn number_about(state: &Path, about: &str) -> io::Result<Guid> {
+    let machine: Vec<String> = [machine_id(), machine_name()].into_iter().flatten().collect();
+    number_on(&machine.join(" "), state, about)
+}
+
+/// The same on one machine. A state folder is copied with an image, and what has it then is
+/// another receiver.
+fn number_on(machine: &str, state: &Path, about: &str) -> io::Result<Guid> {
     let numbers = Hkdf::<Sha256>::new(None, &secret(&state.join("secret"))?);
     let mut number = [0; 16];
+    let about = format!("{about} on {machine}");
     numbers.expand(about.as_bytes(), &mut number).map_err(io::Error::other)?;
     Ok(Guid(number))
 }
@@ -211,5 +219,19 @@ impl Sealer {
     /// The last chunk, which may be empty: a parcel of folders has a file too.
     fn finish(mut self) -> io::Result<()> {
         self.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A class whose machines have one image, with the state folder of one receiver.
+    #[test]
+    fn a_copy_of_a_state_folder_on_another_machine_is_another_receiver() {
+        let state = tempfile::tempdir().unwrap();
+        let number = |machine| number_on(machine, state.path(), "by a link").unwrap();
+        assert_eq!(number("one"), number("one"));
+        assert_ne!(number("one"), number("other"));
     }
 }

@@ -107,6 +107,7 @@ impl Sending<'_> {
                 Alive => {}
                 Myself { number } if !std::mem::replace(&mut numbered, true) => {
                     told(TransferProgress::Numbered(number));
+                    self.take_turn().await?;
                 }
                 answer => {
                     if matches!(answer, Go | Has { .. } | Blocked { .. }) {

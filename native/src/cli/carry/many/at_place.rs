@@ -10,11 +10,12 @@ use futures::FutureExt as _;
 use serde_json::{Value, json};
 use servent::Rate;
 use servent::transfer::{
-    LackKind, Lacking, Offer, SendFailure, TransferCode, TransferProgress, TransferSender, total,
+    LackKind, Lacking, Offer, ReceiverTurn, SendFailure, TransferCode, TransferProgress,
+    TransferSender, total,
 };
 use servent::unicast::EndpointOptions;
 use servent_core::text::Shown;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
@@ -40,6 +41,8 @@ const STOP_WAIT: Duration = Duration::from_millis(1_500);
 
 /// Why a receiver gets no more of it when all is given.
 const ENOUGH: &str = "it has gone to as many receivers as it was for";
+/// What became of one that is silent.
+const NO_WORD: &str = "no word came from it any more";
 /// Why one does not count that has come to its end.
 const NOTHING: &str = "it took none of the files";
 /// How those that have come go on when the sender was stopped.
@@ -156,7 +159,7 @@ async fn visitor(
             Ok(connection) => {
                 seat.found(found.at);
                 let sender = TransferSender::over(connection).limited(given.rate.clone());
-                given.send(&sender, (found, &place), (&seat, &reporter), end).await;
+                given.send(sender, (found, &place), (&seat, &reporter), end).await;
             }
             Err(why) => tracing::info!(%why, "the socket of a receiver has ended"),
         },
@@ -166,6 +169,14 @@ async fn visitor(
         }
     }
     leave(endpoint, GOODBYE).await;
+}
+
+/// What has come to a visitor.
+#[derive(Default)]
+struct CameToIt {
+    /// Bytes that were carried there now.
+    carried: u64,
+    lacking: Vec<Lacking>,
 }
 
 /// What each receiver gets, and what has come of it.
@@ -193,7 +204,7 @@ impl GivenOffer {
     /// Sends all of it to a receiver that was found.
     async fn send(
         &self,
-        sender: &TransferSender,
+        sender: TransferSender,
         (found, place): (FoundPeer, &ViaPlace),
         (seat, reporter): (&VisitorSeat, &Reporter),
         end: impl Future,
@@ -202,47 +213,40 @@ impl GivenOffer {
         let (whereabouts, relay) = (sender.whereabouts(), place.relay());
         let receiver = || OtherSide::met("the receiver", (&whereabouts, at), Some(&relay));
         let visitor = place.visitor().unwrap_or_default();
-        let (again, mut lacking) = (Arc::default(), Vec::new());
+        let _visit = self.fates.visit(visitor);
+        let (turn, waits, mut came) = (ReceiverTurn::default(), Notify::new(), CameToIt::default());
+        let sender = sender.in_turn(turn.clone());
         let tell = |fact: Value, sentence: &str| {
             place.tell(receiver().placed("peer", fact), sentence, reporter);
         };
-        let told = |told| match told {
-            TransferProgress::Known => {
+        let told = |told| {
+            if matches!(told, TransferProgress::Known) {
                 seat.is_known();
-                self.fates.comes(visitor, receiver(), &again);
-                tell(json!({ "event": "joined", "have": self.have() }), "knows the code");
             }
-            TransferProgress::Numbered(number) => self.fates.numbered(visitor, number),
-            TransferProgress::Accepted => {
-                tell(json!({ "event": "agreed", "have": self.have() }), "takes it");
+            if self.note(told, (visitor, &receiver), &mut came, &tell) {
+                turn.wait();
+                waits.notify_one();
             }
-            TransferProgress::There(file) => {
-                self.sent.fetch_add(file.carried, Ordering::Relaxed);
-            }
-            TransferProgress::Lacks(file) => lacking.push(file),
-            TransferProgress::Offered
-            | TransferProgress::Begun { .. }
-            | TransferProgress::Bytes { .. } => {}
         };
         let follow = async {
             place.tell_moves(&mut news, reporter).await;
             std::future::pending::<()>().await;
         };
+        let its_turn = async {
+            waits.notified().await;
+            self.fates.turn(visitor).await;
+            turn.come();
+            std::future::pending::<()>().await;
+        };
         let silent = Counted::default();
-        let silence = (sender.silence(), &silent);
+        let silence = sender.silence();
         let outcome = tokio::select! {
             // A fast transfer uses up what tokio lets one task do at a time: whatever is looked
             // at behind it would wait for its end.
             biased;
-            _ = end => {
-                let all = self.have() >= self.receivers;
-                let why = if all { ENOUGH } else { "stopped by the user" };
-                let fate = if silent.count() > 0 { "no word came from it any more" } else { why };
-                self.fates.left(visitor, receiver(), String::from(fate));
-                return sender.stop(why).await;
-            }
-            // It may be dead; or run twice, and is told why it stands still.
-            () = again.notified() => {
+            _ = end => return self.ends(&sender, (visitor, receiver()), silent.count() > 0).await,
+            () = self.fates.gives_way(visitor, &silence) => {
+                self.fates.left(visitor, receiver(), String::from(NO_WORD));
                 return sender.stop("the same receiver has come once more, and has it now").await;
             }
             () = seat.gives_way() => {
@@ -250,30 +254,80 @@ impl GivenOffer {
                 sender.stop(why).await;
                 Err((true, String::from(why)))
             }
-            never = tell_silence(silence, receiver, &tell) => match never {},
+            never = tell_silence((sender.silence(), &silent), receiver, &tell) => match never {},
             () = follow => return,
+            () = its_turn => return,
             outcome = sender.send(&self.offer, Some(&self.code), told) => {
                 outcome.map_err(|why| (matches!(why, SendFailure::WrongCode), why.to_string()))
             }
         };
         let outcome = match outcome {
-            Ok(()) if self.is_none_of_it(&lacking) => Err((false, String::from(NOTHING))),
-            outcome => outcome.map(|()| lacking),
+            Ok(()) if self.is_none_of_it(&came.lacking) => Err((false, String::from(NOTHING))),
+            outcome => outcome.map(|()| came),
         };
         self.visit_ended((visitor, receiver()), outcome, tell);
     }
 
-    /// Notes what came of a visit, and tells it: what lacks, or why it has not got all of it and
-    /// whether it was turned away.
+    /// Notes what has happened in a visit, and tells it; true when it has to wait, because the
+    /// same receiver is served in another one.
+    fn note(
+        &self,
+        told: TransferProgress,
+        (visitor, receiver): (u64, &impl Fn() -> OtherSide),
+        came: &mut CameToIt,
+        tell: &impl Fn(Value, &str),
+    ) -> bool {
+        match told {
+            TransferProgress::Known => {
+                self.fates.comes(visitor, receiver());
+                tell(json!({ "event": "joined", "have": self.have() }), "knows the code");
+            }
+            TransferProgress::Numbered(number) => {
+                let Some(served) = self.fates.numbered(visitor, number) else { return false };
+                let fact = json!({ "event": "waits", "for": served });
+                tell(fact, &format!("has the number of visitor {served}, and waits until that is gone"));
+                return true;
+            }
+            TransferProgress::Accepted => {
+                tell(json!({ "event": "agreed", "have": self.have() }), "takes it");
+            }
+            TransferProgress::There(file) => {
+                self.sent.fetch_add(file.carried, Ordering::Relaxed);
+                came.carried += file.carried;
+            }
+            TransferProgress::Lacks(file) => came.lacking.push(file),
+            TransferProgress::Offered
+            | TransferProgress::Begun { .. }
+            | TransferProgress::Bytes { .. } => {}
+        }
+        false
+    }
+
+    /// The sender ends while a visitor is there.
+    async fn ends(
+        &self,
+        sender: &TransferSender,
+        (visitor, receiver): (u64, OtherSide),
+        silent: bool,
+    ) {
+        let all = self.have() >= self.receivers;
+        let why = if all { ENOUGH } else { "stopped by the user" };
+        let fate = if silent { NO_WORD } else { why };
+        self.fates.left(visitor, receiver, String::from(fate));
+        sender.stop(why).await;
+    }
+
+    /// Notes what came of a visit, and tells it: what has come, or why it has not got all of it
+    /// and whether it was turned away.
     fn visit_ended(
         &self,
         (visitor, receiver): (u64, OtherSide),
-        outcome: Result<Vec<Lacking>, (bool, String)>,
+        outcome: Result<CameToIt, (bool, String)>,
         tell: impl Fn(Value, &str),
     ) {
         match outcome {
-            Ok(lacking) => {
-                let new = self.fates.has(visitor, receiver, lacking);
+            Ok(CameToIt { carried, lacking }) => {
+                let new = self.fates.has(visitor, receiver, (lacking, carried));
                 let have = self.have();
                 let once_more = if new { "" } else { "; it had it before" };
                 let sentence = format!("has all of it, {have} of {}{once_more}", self.receivers);

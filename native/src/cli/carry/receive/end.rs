@@ -3,6 +3,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use serde_json::json;
@@ -61,9 +62,32 @@ impl Receiver {
         let peer = connection.peer();
         let hello = OfferedTransfer::hello(connection, &self.door).await;
         if let (Ok(transfer), Some(number)) = (&hello, self.number) {
-            transfer.say_number(number).await;
+            let mut waits = None;
+            let turn = transfer.say_number(number, || {
+                waits = Some(self.waiting.one());
+                self.say_twin();
+            });
+            let turn = turn.await;
+            drop(waits); // Its turn has come, or never does.
+            if let Err(why) = turn {
+                return (peer, Err(why));
+            }
         }
         (peer, hello)
+    }
+
+    /// Says once why we wait: the sender serves one that it cannot tell from us.
+    fn say_twin(&self) {
+        if self.said_waiting.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let why = "the sender serves another receiver with the number of this one";
+        let fact = json!({ "event": "waiting", "why": why });
+        let sentence = format!(
+            "{why}: the same command runs twice, or on machines that are copies of one; this one \
+             waits until the other is done"
+        );
+        self.reporter.tell(&fact, &sentence);
     }
 
     /// A transfer has ended; `None`: its sender has come again, or may.
