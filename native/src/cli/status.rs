@@ -135,7 +135,7 @@ fn place(out: &mut String, place: &Value) {
     let (relayed, waiting) = (n("relayed"), n("waiting"));
     let _ = writeln!(
         out,
-        "meeting place on UDP {at}   {relay}   {} relayed   {waiting} waiting   {} introduced",
+        "meeting place on UDP {at}   {relay}   {} may be relayed   {waiting} waiting   {} introduced",
         count(relayed, "pair"),
         n("introduced")
     );
@@ -334,7 +334,7 @@ mod tests {
         let text = table(Instant::from_secs(40), &status);
         assert!(text.contains("slots 1/1   in line 1 of at most 5000"), "{text}");
         assert!(text.contains("\nmet at place.example\n"), "{text}");
-        let place = "\nmeeting place on UDP [::]:6349   passes on 2 MB a second   1 pair relayed   \
+        let place = "\nmeeting place on UDP [::]:6349   passes on 2 MB a second   1 pair may be relayed   \
                      2 waiting   5 introduced\n";
         assert!(text.contains(place), "{text}");
         assert!(text.contains("1.0 KiB of 2.0 KiB  a\n"), "{text}");

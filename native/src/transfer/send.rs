@@ -70,6 +70,9 @@ pub enum SendFailure {
     /// The same receiver is served on another connection, and this one does not wait for that.
     #[error("the same receiver is served already")]
     Served,
+    /// It sends too.
+    #[error("the other side is a sender, too")]
+    Sends,
     /// It answers, but speaks another protocol.
     #[error("the other side is no receiver of this version")]
     Foreign,
@@ -221,6 +224,7 @@ impl Sending<'_> {
                 self.talk.seal(keys).await;
                 Ok(())
             }
+            TransferMessage::Hello { .. } => Err(SendFailure::Sends),
             other => Err(self.early(other)),
         }
     }

@@ -25,6 +25,11 @@ pub(crate) struct CodeArgs {
 }
 
 impl CodeArgs {
+    /// True when something is said of the code on the command line.
+    pub(crate) const fn is_any(&self) -> bool {
+        self.open || self.code_file.is_some()
+    }
+
     /// The code of the command line, a file or the environment, in this order.
     pub(crate) fn code(&self, typed: Option<&str>) -> Result<Option<TransferCode>, Failure> {
         if self.open {

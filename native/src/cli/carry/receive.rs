@@ -210,8 +210,9 @@ impl ReceiveArgs {
         let Some(rest) = MeetLink::behind_scheme(from) else {
             return check_sender(from).map(|()| None);
         };
-        if self.code.is_some() {
-            return Err(Failure::usage("the link has the code in it").next("leave --code out"));
+        if self.code.is_some() || self.given.is_any() {
+            return Err(Failure::usage("the link has the code in it")
+                .next("leave --code, --code-file and --open out"));
         }
         match MeetLink::read(rest)? {
             (link, "/") => Ok(Some(link)),

@@ -31,7 +31,7 @@ use crate::cli::finding::dial::{bind_for, check_receiver, resolve};
 use crate::cli::finding::link::MeetLink;
 use crate::cli::finding::near;
 use crate::cli::finding::via::{
-    FoundPeer, NotMet, ViaArgs, ViaPlace, bind_any, check_files, leave, split,
+    FoundPeer, NotMet, ViaArgs, ViaPlace, bind_any, check_files, leave, source_for, split,
 };
 use crate::cli::start::{address, runtime};
 use crate::config::units;
@@ -562,7 +562,7 @@ impl RunningSend<'_> {
                 "event": "sending",
                 "name": title,
                 "files": tally.files(),
-                "from": from,
+                "from": receiver.address().and_then(|to| source_for(to, from)),
                 "bytes": tally.bytes(),
             }),
         );

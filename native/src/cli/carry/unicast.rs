@@ -16,6 +16,8 @@ use crate::progress::count;
 
 /// The default UDP port of `receive`.
 pub(crate) const PORT: u16 = 6348;
+/// Why the sender has stopped, for the receiver, which says that it has.
+pub(crate) const BY_USER: &str = "its user ended it";
 /// The allowed sizes of a datagram.
 const MTU: std::ops::RangeInclusive<u32> = 200..=65_000;
 /// At a lower rate, in bytes a second, one of the largest datagrams takes over 10 ms.

@@ -5,10 +5,10 @@ use std::net::SocketAddr;
 use clap::Args;
 use servent_core::meet;
 
-use super::place::{PlaceOptions, RunningPlace};
+use super::place::{PlaceOptions, RunningPlace, place_address};
 use crate::cli::Common;
 use crate::cli::amount::rate;
-use crate::cli::start::{TraceFlag, address, runtime};
+use crate::cli::start::{TraceFlag, runtime};
 use crate::exit::Failure;
 use crate::progress::{Reporter, Voice};
 use crate::signal::Signals;
@@ -34,7 +34,7 @@ use crate::signal::Signals;
 pub(crate) struct MeetArgs {
     /// Listen here, and on the next port; port 0 takes any free ones. Usually
     /// [::]:6349, IPv4 too.
-    #[arg(long, value_name = "ADDRESS", value_parser = address)]
+    #[arg(long, value_name = "PORT|ADDRESS", value_parser = place_address)]
     listen: Option<SocketAddr>,
     /// Pass on so many bytes a second for all meetings together, such as 500k or 2M;
     /// nothing without.

@@ -17,6 +17,7 @@ use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::timeout;
 
 use crate::cli::carry::unicast::bind;
+use crate::cli::start::address;
 use crate::config::Settings;
 use crate::exit::{Exit, Failure, error_text};
 use crate::progress::{Reporter, Voice, bytes, count, decimal};
@@ -57,7 +58,7 @@ impl RunningPlace {
         trace: Option<TraceFile>,
         reporter: &Reporter,
     ) -> Result<Self, Failure> {
-        let doors = options.bind(trace).await?;
+        let doors = options.bind(trace).await.map_err(|(_, failure)| failure)?;
         options.say_listening(&doors, reporter);
         Ok(Self::run_at(doors))
     }
@@ -112,6 +113,12 @@ pub(crate) fn check_relay(relay: Option<u64>, settings: &Settings) -> Result<(),
         .next("be one too: --place --relay RATE"))
 }
 
+/// An address, or a port of every address: `6349` and `:6349` are the same.
+pub(crate) fn place_address(text: &str) -> Result<SocketAddr, String> {
+    let every = |port| (Ipv6Addr::UNSPECIFIED, port).into();
+    text.parse().map_or_else(|_| address(text), |port: u16| Ok(every(port)))
+}
+
 /// The ports of one, before anything is said.
 pub(crate) struct PlacePorts {
     options: PlaceOptions,
@@ -134,9 +141,9 @@ impl PlacePorts {
             per_ip: usual.meetings_per_ip,
         };
         options.check()?;
-        let doors = options.bind(None).await.map_err(|failure| match failure.exit {
+        let doors = options.bind(None).await.map_err(|(port, failure)| match failure.exit {
             Exit::PortInUse => {
-                let what = format!("a port of the meeting place at UDP {listen} is in use");
+                let what = format!("a port of the meeting place at {port} is in use");
                 Failure::new(Exit::PortInUse, what)
                     .next("choose others with --place=ADDRESS, or end what listens there")
             }
@@ -197,7 +204,7 @@ async fn report(
         fact.insert("event".into(), "meetings".into());
     }
     let mut sentence = format!(
-        "{} waiting, {} relayed; so far {} introduced, {} passed on",
+        "{} waiting, {} may be relayed; so far {} introduced, {} passed on",
         now.waiting,
         count(now.relayed, "pair"),
         count(now.introduced, "pair"),
@@ -253,8 +260,8 @@ impl PlaceOptions {
         }
     }
 
-    /// Binds both ports, and the door.
-    async fn bind(&self, trace: Option<TraceFile>) -> Result<MeetDoors, Failure> {
+    /// Binds both ports, and the door. The error is of the port that is named.
+    async fn bind(&self, trace: Option<TraceFile>) -> Result<MeetDoors, (String, Failure)> {
         let config = meet::Config {
             place: true,
             relay_rate: self.relay.unwrap_or(0),
@@ -273,18 +280,23 @@ impl PlaceOptions {
         let mut tries = if self.listen.is_some_and(|at| at.port() == 0) { FREE_PORTS } else { 1 };
         loop {
             tries -= 1;
-            let bound = match bind(self.listen.unwrap_or(usual), first.clone()).await {
+            let wanted = self.listen.unwrap_or(usual);
+            let bound = match bind(wanted, first.clone()).await {
                 Err(failure) if self.listen.is_none() && failure.exit != Exit::PortInUse => {
                     bind((Ipv4Addr::UNSPECIFIED, MEET_PORT).into(), first.clone()).await
                 }
                 bound => bound,
             };
-            let place = bound?;
+            let place = bound.map_err(|failure| (format!("UDP {wanted}"), failure))?;
             let at = place.local_addr();
             let next = SocketAddr::new(at.ip(), at.port().saturating_add(1));
-            let bound = match (bind(next, second.clone()).await, self.relay) {
+            let second = bind(next, second.clone()).await.map_err(|failure| {
+                (format!("UDP {next}, the next one after {},", at.port()), failure)
+            });
+            let bound = match (second, self.relay) {
                 (Ok(second), Some(_)) => {
-                    door(at).await.map(|door| MeetDoors { place, second, door: Some(door) })
+                    let door = door(at).await.map_err(|failure| (format!("TCP {at}"), failure));
+                    door.map(|door| MeetDoors { place, second, door: Some(door) })
                 }
                 (bound, _) => bound.map(|second| MeetDoors { place, second, door: None }),
             };
@@ -304,4 +316,19 @@ async fn door(at: SocketAddr) -> Result<TcpListener, Failure> {
         Failure::new(exit, format!("cannot listen on TCP {at}: {}", error_text(&why)))
             .next("end what listens there, or choose another port with --listen")
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_port_of_a_place_needs_no_colon() {
+        for port in ["7000", ":7000", "[::]:7000"] {
+            assert_eq!(place_address(port), Ok("[::]:7000".parse().unwrap()));
+        }
+        for wrong in ["70000", "place", "10.0.0.7", ""] {
+            assert!(place_address(wrong).is_err(), "{wrong}");
+        }
+    }
 }

@@ -24,6 +24,7 @@ use servent_core::node::MeetAnswer;
 use tokio::time::{Instant, sleep, sleep_until};
 
 pub(crate) use self::listen::CallerNews;
+pub(crate) use self::network::source_for;
 use self::visitor::PlaceVisitor;
 pub(crate) use self::visitor::StrangerLines;
 use self::waiting::WaitingSide;
@@ -116,9 +117,17 @@ pub(crate) struct ViaPlace {
     visitor: Option<PlaceVisitor>,
     /// What is said of those that do not show the code.
     strangers: StrangerLines,
+    known: Arc<KnownOfPlace>,
+}
+
+/// What is known of a place, and was said of it.
+#[derive(Debug, Default)]
+struct KnownOfPlace {
+    /// It has answered.
+    answers: AtomicBool,
     /// It was said that the other side is not there, and that another has its turn.
-    said_absent: Arc<AtomicBool>,
-    said_turn: Arc<AtomicBool>,
+    said_absent: AtomicBool,
+    said_turn: AtomicBool,
 }
 
 /// The other side, found.
@@ -245,8 +254,8 @@ impl ViaPlace {
     pub(crate) async fn find(name: &str, secret: MeetingSecret) -> Result<Self, Failure> {
         let at = addresses(name).await?;
         let (name, waiting, port) = (name.to_owned(), WaitingSide::Receiver, VisitPort::default());
-        let ((said_absent, said_turn, strangers), visitor) = (Default::default(), None);
-        Ok(Self { name, at, secret, waiting, port, visitor, strangers, said_absent, said_turn })
+        let ((known, strangers), visitor) = (Default::default(), None);
+        Ok(Self { name, at, secret, waiting, port, visitor, strangers, known })
     }
 
     /// The same for a servent to which several callers come, and for these: each visit is for
@@ -268,6 +277,11 @@ impl ViaPlace {
     /// What the router forwards for it.
     pub(crate) const fn port(&self) -> &VisitPort {
         &self.port
+    }
+
+    /// True when it has answered at least once.
+    pub(crate) fn answers(&self) -> bool {
+        self.known.answers.load(Ordering::Relaxed)
     }
 
     /// Its name as the user typed it.
@@ -309,8 +323,8 @@ impl ViaPlace {
                     self.say_absent(reporter);
                 }
                 Some(MeetStep::Met { peer, at, relayed }) => {
-                    self.said_absent.store(false, Ordering::Relaxed);
-                    self.said_turn.store(false, Ordering::Relaxed);
+                    self.known.said_absent.store(false, Ordering::Relaxed);
+                    self.known.said_turn.store(false, Ordering::Relaxed);
                     return Ok(FoundPeer { peer, at, relayed, news });
                 }
                 Some(MeetStep::Failed(why)) if self.is_taken(why, until) => {
@@ -332,7 +346,7 @@ impl ViaPlace {
     /// Says that another caller is before us, once until our turn has come. It may be served,
     /// or wait as we do: the place does not say.
     fn say_turn(&self, reporter: &Reporter) {
-        if self.said_turn.swap(true, Ordering::Relaxed) {
+        if self.known.said_turn.swap(true, Ordering::Relaxed) {
             return;
         }
         let fact = json!({ "event": "waiting", "why": "another visitor is before us" });
@@ -345,7 +359,7 @@ impl ViaPlace {
 
     /// Says that the other side is not there, once until it was.
     fn say_absent(&self, reporter: &Reporter) {
-        if self.said_absent.swap(true, Ordering::Relaxed) {
+        if self.known.said_absent.swap(true, Ordering::Relaxed) {
             return;
         }
         let (listener, place) = (self.listener(), &self.name);
@@ -363,7 +377,11 @@ impl ViaPlace {
     /// loses nothing.
     async fn step(&self, news: &mut MeetNews, reporter: &Reporter) -> Option<MeetStep> {
         loop {
-            match news.next().await? {
+            let answer = news.next().await?;
+            if !matches!(answer, MeetAnswer::Failed { why: MeetFailure::Silent, .. }) {
+                self.known.answers.store(true, Ordering::Relaxed);
+            }
+            match answer {
                 MeetAnswer::Waiting { .. } => return Some(MeetStep::Waits),
                 MeetAnswer::Introduced { seen, .. } => return Some(MeetStep::Introduced { seen }),
                 MeetAnswer::Met { peer, at, relayed, ours, theirs } => {

@@ -21,7 +21,7 @@ use super::amount::rate;
 use super::serve::share::{PLACE, Sharing, share, told};
 use super::start::{TraceFlag, address, runtime};
 use super::{Common, print};
-use crate::cli::finding::place::check_relay;
+use crate::cli::finding::place::{check_relay, place_address};
 use crate::cli::serve::{reach, wide};
 use crate::config::file::Raw;
 use crate::config::settings::LAB;
@@ -62,8 +62,8 @@ pub(crate) struct RoomArgs {
     listen: Vec<SocketAddr>,
     /// Be a meeting place too (`servent meet`), for others who cannot reach each other:
     /// on UDP ports 6349 and 6350, or at this address and the next port.
-    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, require_equals = true,
-          default_missing_value = PLACE, value_parser = address)]
+    #[arg(long, value_name = "PORT|ADDRESS", num_args = 0..=1, require_equals = true,
+          default_missing_value = PLACE, value_parser = place_address)]
     place: Option<SocketAddr>,
     /// With --place: pass on so many bytes a second for those that find no direct path.
     #[arg(long, value_name = "RATE", value_parser = rate)]

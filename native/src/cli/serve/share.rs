@@ -24,7 +24,7 @@ use crate::cli::control::{ControlFile, ControlServer, LabAccess, token};
 use crate::cli::finding::anywhere::{self, MetServent};
 use crate::cli::finding::lan::Lan;
 use crate::cli::finding::map_port::PortLease;
-use crate::cli::finding::place::{PlaceBeside, PlacePorts, check_relay};
+use crate::cli::finding::place::{PlaceBeside, PlacePorts, check_relay, place_address};
 use crate::cli::search;
 use crate::cli::serve::{access_log, certificate, reach, received, site, wide};
 use crate::cli::start::{self, TraceFlag, address, make, runtime};
@@ -94,8 +94,8 @@ pub(crate) struct ShareArgs {
     meet: Option<String>,
     /// Be a meeting place too (`servent meet`), for others who cannot reach each other:
     /// on UDP ports 6349 and 6350, or at this address and the next port.
-    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, require_equals = true,
-          default_missing_value = PLACE, value_parser = address)]
+    #[arg(long, value_name = "PORT|ADDRESS", num_args = 0..=1, require_equals = true,
+          default_missing_value = PLACE, value_parser = place_address)]
     place: Option<SocketAddr>,
     /// With --place: pass on so many bytes a second for those that find no direct path.
     #[arg(long, value_name = "RATE", value_parser = rate)]

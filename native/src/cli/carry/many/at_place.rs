@@ -23,7 +23,7 @@ use super::super::other_side::OtherSide;
 use super::super::questions::Counted;
 use super::super::silence::tell_silence;
 use super::super::tally::{files_beside, incomplete};
-use super::super::unicast::title;
+use super::super::unicast::{BY_USER, title};
 use super::fates::ReceiverFates;
 use super::stopped;
 use crate::cli::finding::link::MeetLink;
@@ -79,7 +79,8 @@ pub(crate) async fn give_at_place(
     let mut visits = JoinSet::new();
     let all = loop {
         tokio::select! {
-            Some((visit, seat)) = comes.recv() => {
+            Some(comes) = comes.recv() => {
+                let (visit, seat) = comes?;
                 let given = Arc::clone(&given);
                 visits.spawn(visitor(visit, (given, seat), reporter, ended.clone()));
             }
@@ -118,10 +119,13 @@ fn announce(reporter: &Reporter, link: &MeetLink, (title, receivers): (&str, u32
     );
 }
 
+/// One that has come, or that the place does not answer at first.
+type Coming = Result<(ComingVisitor, VisitorSeat), Failure>;
+
 /// Waits at the place for receivers, until the end.
 async fn wait(
     (place, options): (ViaPlace, EndpointOptions),
-    coming: mpsc::Sender<(ComingVisitor, VisitorSeat)>,
+    coming: mpsc::Sender<Coming>,
     reporter: Reporter,
     end: impl Future + Clone,
 ) {
@@ -132,15 +136,19 @@ async fn wait(
             seat = room.take() => seat,
             _ = end.clone() => return,
         };
-        let place = place.clone().of_visitor(number);
-        match next_visitor(place, options.clone(), (&reporter, &|| {}), end.clone()).await {
+        let visited = place.clone().of_visitor(number);
+        match next_visitor(visited, options.clone(), (&reporter, &|| {}), end.clone()).await {
             Ok(None) => return,
             Ok(Some(visit)) => {
                 (pause, number) = (PlacePause::new(), number + 1);
                 seat.begin();
-                if coming.send((visit, seat)).await.is_err() {
+                if coming.send(Ok((visit, seat))).await.is_err() {
                     return;
                 }
+            }
+            Err(failure) if !place.answers() => {
+                let _ = coming.send(Err(failure)).await; // It may have ended.
+                return;
             }
             Err(failure) => pause.after(&failure, &reporter, end.clone()).await,
         }
@@ -311,10 +319,10 @@ impl GivenOffer {
         silent: bool,
     ) {
         let all = self.have() >= self.receivers;
-        let why = if all { ENOUGH } else { "stopped by the user" };
-        let fate = if silent { NO_WORD } else { why };
+        let (fate, told) = if all { (ENOUGH, ENOUGH) } else { ("stopped by the user", BY_USER) };
+        let fate = if silent { NO_WORD } else { fate };
         self.fates.left(visitor, receiver, String::from(fate));
-        sender.stop(why).await;
+        sender.stop(told).await;
     }
 
     /// Notes what came of a visit, and tells it: what has come, or why it has not got all of it

@@ -132,11 +132,16 @@ impl Receiver {
         );
     }
 
+    fn tell_failed(&self, failure: &Failure) {
+        let Failure { exit, what, next, .. } = failure;
+        let fact = json!({ "event": "failed", "kind": exit.name(), "what": what, "next": next });
+        self.reporter.tell(&fact, &failure.to_string());
+    }
+
     /// Where one transfer is wanted this is said when the program ends.
     fn say_failed(&self, failure: &Failure) {
         if !self.once {
-            let fact = json!({ "event": "failed", "what": failure.to_string() });
-            self.reporter.tell(&fact, &failure.to_string());
+            self.tell_failed(failure);
         }
     }
 
@@ -216,8 +221,7 @@ impl Receiver {
             return unasked.pop().map_or(Ok(()), Err);
         }
         for failure in &unasked {
-            let fact = json!({ "event": "failed", "what": failure.to_string() });
-            self.reporter.tell(&fact, &failure.to_string());
+            self.tell_failed(failure);
         }
         match (under_way, asked, self.once) {
             (0, 0, false) => Ok(()),

@@ -11,6 +11,7 @@ use super::{ReachedReceiver, RunningSend, SendTrouble, stopped};
 use crate::cli::carry::questions::Counted;
 use crate::cli::carry::silence::{find_again, free_seat, tell_silence};
 use crate::cli::carry::tally::TransferTally;
+use crate::cli::carry::unicast::BY_USER;
 use crate::cli::finding::via::{FoundPeer, PathFound, bind_any};
 use crate::signal::Signals;
 
@@ -60,7 +61,7 @@ impl RunningSend<'_> {
                 // A fast transfer uses up what tokio lets one task do at a time: whatever is
                 // looked at behind it would wait for its end.
                 () = signals.first() => {
-                    sender.stop("stopped by the user").await;
+                    sender.stop(BY_USER).await;
                     Err(stopped(title).into())
                 }
                 outcome = sender.send(self.offer, self.code, told) => {

@@ -72,6 +72,13 @@ pub(super) fn failed(
         )
         .next("look at the code that the receiver shows, and send it again"),
         SendFailure::Read { path, why } => Failure::file("read", &path, &why),
+        SendFailure::Sends => {
+            let what = format!("{} is a sender, too, and receives nothing", receiver.in_full());
+            Failure::new(Exit::Foreign, what).next(
+                "a code that `servent send --to N --via` shows is for `servent receive --from` with \
+                 its link; otherwise start `servent receive` there",
+            )
+        }
         SendFailure::Foreign => Failure::new(
             Exit::Foreign,
             format!("{receiver} speaks, but not as `servent receive` of this version"),

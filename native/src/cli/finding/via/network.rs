@@ -26,6 +26,14 @@ impl ViaPlace {
     }
 }
 
+/// From which address what leaves this socket for another goes. A socket of all addresses has
+/// that of the network to which it sends.
+pub(crate) fn source_for(to: SocketAddr, from: SocketAddr) -> Option<SocketAddr> {
+    let to = SocketAddr::new(to.ip().to_canonical(), to.port());
+    let ip = if from.ip().is_unspecified() { source(to)? } else { from.ip().to_canonical() };
+    Some(SocketAddr::new(ip, from.port()))
+}
+
 /// From which address the system would send there; nothing is sent.
 fn source(to: SocketAddr) -> Option<IpAddr> {
     let from: IpAddr = match to {
@@ -44,5 +52,11 @@ mod tests {
     #[test]
     fn the_address_is_the_one_that_the_system_would_send_from() {
         assert_eq!(source("127.0.0.1:6349".parse().unwrap()), Some(Ipv4Addr::LOCALHOST.into()));
+        let from = |to: &str, from: &str| source_for(to.parse().unwrap(), from.parse().unwrap());
+        for to in ["127.0.0.1:6349", "[::ffff:127.0.0.1]:6349"] {
+            assert_eq!(from(to, "[::]:7000"), Some((Ipv4Addr::LOCALHOST, 7_000).into()));
+        }
+        let named = "127.0.0.2:7000";
+        assert_eq!(from("127.0.0.1:6349", named), Some(named.parse().unwrap()));
     }
 }

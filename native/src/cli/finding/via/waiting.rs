@@ -97,9 +97,17 @@ impl ViaPlace {
         }
         let (listener, name) = (self.listener(), &self.name);
         let (what, next) = match side {
-            MeetSide::Listener => (
+            MeetSide::Listener if self.in_turn() => (
                 format!("another {listener} waits with this code at the meeting place {name}"),
                 "end that one, or take another code; if it was this one, wait a minute",
+            ),
+            MeetSide::Listener => (
+                format!(
+                    "another waits with this code at the meeting place {name}: a receiver, or what \
+                     has a link for several"
+                ),
+                "end that one, or take another code; if it was this one, wait a minute. What \
+                 `servent send --to N --via` sends is taken by its link: servent receive --from LINK",
             ),
             MeetSide::Caller if self.in_turn() => (
                 format!(

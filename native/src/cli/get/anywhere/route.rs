@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
+use serde_json::json;
 use servent::transfer::{CarriedStreams, StreamError, TransferCode};
-use servent::unicast::{Endpoint, EndpointOptions, MeetNews};
+use servent::unicast::{Endpoint, EndpointOptions, Lost, MeetNews};
 use servent::{Proxies, SourceRoute, route_address};
 use tokio::net::TcpStream;
 use tokio::sync::{Mutex, Notify};
@@ -86,7 +87,7 @@ impl MeetRoute {
             Ok(servent) => *reached = Some(servent),
             Err(_) if self.over.load(Ordering::Relaxed) => {}
             Err(failure) => {
-                let fact = serde_json::json!({ "event": "unmet", "why": failure.what });
+                let fact = json!({ "event": "unmet", "why": failure.what });
                 voice.note(&fact, &failure.to_string());
             }
         }
@@ -188,6 +189,20 @@ impl ServentFinder {
         }
     }
 
+    /// Says why nothing comes through the place any more; downloads know only that their
+    /// connections have ended.
+    fn say_parted(&self, why: StreamError) {
+        let place = self.place.name();
+        let what = match why {
+            StreamError::Gone(Lost::PlaceEnds) => {
+                format!("the meeting place {place} is being shut down, and passes nothing on any more")
+            }
+            StreamError::Gone(Lost::Left) => format!("the servent has left the meeting at {place}"),
+            why => return tracing::debug!(%why, "the servent is gone"),
+        };
+        self.reporter.tell(&json!({ "event": "unmet", "why": what }), &what);
+    }
+
     /// Says where the path leads, whenever it changes.
     async fn tell_moves(&self, news: &mut MeetNews) {
         self.place.tell_moves(news, &self.reporter).await;
@@ -207,7 +222,7 @@ async fn keep(
     loop {
         let (endpoint, line) = tokio::select! {
             why = streams.run(None) => {
-                tracing::debug!(%why, "the servent is gone");
+                finder.say_parted(why);
                 break;
             }
             () = finder.tell_moves(&mut news) => break,
