@@ -95,6 +95,7 @@ impl Meetings {
                 | MeetPacket::Heard { .. }
                 | MeetPacket::Leave { .. }
                 | MeetPacket::Elsewhere { .. }
+                | MeetPacket::Over { .. }
         );
         if !to_place {
             self.visitor.handle(cx.now, VisitInput::Packet { from, packet }, &mut self.visit_fx);
@@ -239,6 +240,7 @@ impl Service for Meetings {
         let to_place = match command {
             MeetCommand::Visit(it) => visit(VisitInput::Begin(it)),
             MeetCommand::End => visit(VisitInput::End),
+            MeetCommand::Finish => visit(VisitInput::Finish),
             MeetCommand::Greet { to, nonce } => Some(PlaceInput::Greet { to, nonce }),
             MeetCommand::Lost { at } => Some(PlaceInput::Lost { at }),
             MeetCommand::Close => Some(PlaceInput::Close),

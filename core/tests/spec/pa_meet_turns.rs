@@ -197,3 +197,32 @@ fn pa_10_visitors_of_one_address_beside_a_flood_have_every_second_turn() {
     let meetings = meetings_until_all_were_met(|_| of_network(2, 1, 1_024), same);
     assert!(meetings <= 3, "one of the same address is met in {meetings} meetings");
 }
+
+/// Those that come too late are told, and wait for a listener that comes again.
+#[test]
+fn pa_10_a_caller_is_told_that_the_listener_wants_no_more() {
+    let mut place = place();
+    let refused = |told: Vec<(SocketAddr, MeetPacket)>| match told[..] {
+        [(_, MeetPacket::Refused { why, .. })] => Some(why),
+        _ => None,
+    };
+    sit(&mut place, servent(0), MeetSide::Listener, 100);
+    // Only the one that has the seat can say so.
+    place.tell(servent(1), MeetPacket::Over { nonce: 100, meeting: MEETING });
+    place.tell(servent(0), MeetPacket::Over { nonce: 101, meeting: MEETING });
+    assert_eq!(place.place.counters().waiting, 1);
+    place.tell(servent(0), MeetPacket::Over { nonce: 100, meeting: MEETING });
+    place.tell(
+        servent(0),
+        MeetPacket::Leave { nonce: 100, meeting: MEETING, side: MeetSide::Listener },
+    );
+    for n in 0..3 {
+        let told = sit(&mut place, visitor(n), MeetSide::Caller, 200 + u64::from(n));
+        assert_eq!(refused(told), Some(MeetRefusal::Over));
+        place.run(Duration::from_secs(60));
+    }
+    assert_eq!(place.place.counters().meetings, 0, "no seat is taken for that");
+    sit(&mut place, servent(2), MeetSide::Listener, 102);
+    let told = sit(&mut place, visitor(0), MeetSide::Caller, 203);
+    assert_eq!(pairs(&told), [(203, 102), (102, 203)], "it was started again");
+}

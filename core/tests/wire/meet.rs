@@ -71,8 +71,10 @@ fn all() -> Vec<MeetPacket> {
         MeetPacket::Heard { nonce: 7 },
         MeetPacket::Leave { nonce: 7, meeting: MEETING, side: MeetSide::Listener },
         MeetPacket::Elsewhere { nonce: 7, cookie: 8 },
+        MeetPacket::Over { nonce: 7, meeting: MEETING },
         MeetPacket::Refused { nonce: 7, why: MeetRefusal::Taken },
         MeetPacket::Refused { nonce: 7, why: MeetRefusal::Closing },
+        MeetPacket::Refused { nonce: 7, why: MeetRefusal::Over },
         MeetPacket::Knock(knock),
     ]
 }

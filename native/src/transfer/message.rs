@@ -7,7 +7,7 @@
 //! | 1 data | sender | bytes of the current file |
 //! | 2 end | sender | length (8) and BLAKE3 digest (32) of the whole file |
 //! | 3 alive | both | nothing: a keep-alive |
-//! | 4 stopped | sender | why |
+//! | 4 stopped | sender | why; `it has gone to as many receivers as it was for` is for good |
 //! | 5 offer | sender | entries: length (8; all ones: unknown), flags (1), seconds since 1970 (8), nanoseconds (4), bytes of the name (2), name |
 //! | 6 offered | sender | number of entries (4): the end of the offer |
 //! | 7 proof | sender | entry (4), length (8), keyed BLAKE3 (32) of that much of it ([`super::proof`]) |

@@ -39,7 +39,7 @@ pub use self::inbox::{InboxPlace, Shortage, TransferInbox};
 pub use self::offer::{LackKind, Lacking, Offer, OfferEntry, OfferError, total};
 pub use self::quota::Quota;
 pub use self::receive::OfferedTransfer;
-pub use self::receive_error::ReceiveError;
+pub use self::receive_error::{ENOUGH, ReceiveError};
 pub use self::refusal::refuse;
 pub use self::secret::{CodeError, SecretDoor, TransferCode};
 pub use self::send::{ReceiverTurn, SendFailure, TransferSender};

@@ -8,6 +8,9 @@ use super::secret::SecretDoor;
 use super::talk::Silence;
 use crate::unicast::Lost;
 
+/// Why a sender of several stops one for good: what it has is given.
+pub const ENOUGH: &str = "it has gone to as many receivers as it was for";
+
 /// Why a transfer did not complete.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -58,6 +61,12 @@ impl ReceiveError {
     #[must_use]
     pub const fn is_unwanted(&self) -> bool {
         matches!(self, Self::Unwanted)
+    }
+
+    /// True when the sender has ended for good: all that it was for have it.
+    #[must_use]
+    pub fn is_enough(&self) -> bool {
+        matches!(self, Self::Stopped(why) if why == ENOUGH)
     }
 
     /// What a sender that has offered nothing yet is told about it.

@@ -177,6 +177,14 @@ impl Endpoint {
         self.servent().command(NodeCommand::Meet(MeetCommand::End)).await
     }
 
+    /// The same as a listener that wants no more callers: those that come later are told so.
+    ///
+    /// # Errors
+    /// The endpoint has ended.
+    pub async fn finish_visit(&self) -> Result<(), RunError> {
+        self.servent().command(NodeCommand::Meet(MeetCommand::Finish)).await
+    }
+
     /// As a place with two ports: has `other` greet those who ask for it here, until the
     /// task is ended.
     pub fn greet_from(&self, other: &Self) -> impl Future<Output = ()> + Send + use<> {

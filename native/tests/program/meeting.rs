@@ -360,7 +360,8 @@ fn the_same_receiver_that_runs_twice_waits_and_takes_over_when_the_first_is_gone
     let told = sender.event_of(&["waits", "left"]);
     assert_eq!((&told["event"], &told["for"]), (&"waits".into(), &1.into()), "{told}");
     // It may have waited for the place before.
-    let is_told = |event: serde_json::Value| event["why"].to_string().contains("number of this one");
+    let is_told =
+        |event: serde_json::Value| event["why"].to_string().contains("number of this one");
     assert!((0..3).any(|_| is_told(second.event("waiting"))));
     first.kill();
     let clock = servent::Clock::new();

@@ -101,7 +101,7 @@ impl PacketKind {
             Ok(MeetPacket::Waiting { .. }) => Self::Waiting,
             Ok(MeetPacket::Introduce(_)) => Self::Introduce,
             Ok(MeetPacket::Heard { .. }) => Self::Heard,
-            Ok(MeetPacket::Leave { .. }) => Self::Leave,
+            Ok(MeetPacket::Leave { .. } | MeetPacket::Over { .. }) => Self::Leave,
             Ok(MeetPacket::Refused { .. } | MeetPacket::Elsewhere { .. }) => Self::Refused,
             Err(_) => Self::Data,
         };

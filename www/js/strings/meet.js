@@ -7,7 +7,7 @@ const plural = (/** @type {number} */ n, /** @type {string} */ one, /** @type {s
 const ms = (/** @type {number} */ us) => (us < 1e6 ? `${Math.round(us / 1e3)} ms` : `${(us / 1e6).toFixed(2)} s`);
 
 /** @type {Record<string, string>} */
-const MEET_REFUSALS = { full: 'it has as many meetings as it may', too_many: 'it has had too many meetings of that address', taken: 'another visitor has that seat', gone: 'the other side has left', closing: 'it is being shut down' };
+const MEET_REFUSALS = { full: 'it has as many meetings as it may', too_many: 'it has had too many meetings of that address', taken: 'another visitor has that seat', gone: 'the other side has left', closing: 'it is being shut down', over: 'the other side has ended, and wants no more visitors' };
 /** @type {Record<string, string>} */
 const MAPPINGS = { none: 'no router translates its address', same: 'its router keeps one port for every destination', varies: 'its router gives every destination another port', unknown: 'what its router does is not known' };
 /** @type {Record<string, string>} */

@@ -1,5 +1,6 @@
 //! The meeting place: a servent that both sides of a meeting can reach.
 
+mod over;
 mod owners;
 mod queue;
 mod rate;
@@ -14,6 +15,7 @@ use core::net::SocketAddr;
 
 use serde::Serialize;
 
+use self::over::EndedMeetings;
 use self::owners::SeatOwners;
 use self::queue::DatagramBatch;
 use self::relay::{RelayTraffic, RelayedVisitor, Relays};
@@ -107,6 +109,7 @@ pub struct MeetPlace {
     /// Whose turn it is in meetings that have many callers.
     turns: VisitorTurns,
     relays: Relays,
+    ended: EndedMeetings,
     counters: PlaceCounters,
     closed: bool,
 }
@@ -125,6 +128,7 @@ impl MeetPlace {
             agenda: BTreeSet::new(),
             owners: SeatOwners::new(),
             turns: VisitorTurns::default(),
+            ended: EndedMeetings::default(),
             counters: PlaceCounters::default(),
             closed: false,
         }
@@ -214,6 +218,14 @@ impl MeetPlace {
                 // Its seat may be forgotten long since, or be one of another visit.
                 self.relays.leave(now, from, nonce);
             }
+            MeetPacket::Over { nonce, meeting } => {
+                let listener = MeetSide::Listener;
+                let seated = self.meetings.get(&meeting).and_then(|it| it.seat(listener));
+                if seated.is_some_and(|seat| seat.nonce == nonce && seat.at == from) {
+                    self.vacate(meeting, listener, false, fx);
+                    self.ended.add(now, meeting);
+                }
+            }
             MeetPacket::Elsewhere { nonce, cookie } => {
                 if !self.has_given(now, from, cookie) {
                     self.answer_stranger(now, from, nonce, fx);
@@ -280,6 +292,9 @@ impl MeetPlace {
             self.leave_seats(from, Some((id, side)), fx);
         }
         if !keeps {
+            if side == MeetSide::Listener {
+                self.ended.remove(id);
+            }
             self.vacate(id, side, false, fx);
             self.counters.seats += 1;
             fx.event(Event::Seated { peer: from, side });
@@ -312,6 +327,9 @@ impl MeetPlace {
         // it is forgotten. The number shows who it is until the other side was told it.
         let known = |seat: &MeetingSeat| seat.nonce == it.nonce && seat.introduced_to == 0;
         let calls = it.side == MeetSide::Caller;
+        if calls && self.ended.has(now, it.meeting) {
+            return Some(MeetRefusal::Over);
+        }
         let waits = |seat: &MeetingSeat| calls && seat.is_kept(now, &self.config);
         let caller = (it.meeting, from);
         if let Some(seat) = seat.filter(|seat| !known(seat) && (!seat.is_of(from) || waits(seat))) {

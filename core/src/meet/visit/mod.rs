@@ -62,6 +62,8 @@ pub enum VisitInput {
     End,
     /// A datagram about a meeting.
     Packet { from: SocketAddr, packet: MeetPacket },
+    /// As a listener leave the place for good: callers that come later are told.
+    Finish,
 }
 
 /// Something a visitor wants, or has found.
@@ -162,18 +164,35 @@ impl MeetVisitor {
         self.visit = Some(visit);
     }
 
-    fn end(&mut self, fx: &mut VisitEffects) {
-        let Some(visit) = self.visit.take() else { return };
-        let place = match &self.stage {
+    /// The place that has answered.
+    fn place(&self) -> Option<SocketAddr> {
+        match &self.stage {
             VisitStage::Asking(asking) => asking.place(),
-            VisitStage::Knocking(knocking) => {
-                if knocking.is_direct() {
-                    self.direct_with = Some(knocking.other());
-                }
-                Some(knocking.place())
-            }
+            VisitStage::Knocking(knocking) => Some(knocking.place()),
             VisitStage::Idle => None,
-        };
+        }
+    }
+
+    /// Ends a visit, after which the listener is not met any more. A place of the version before
+    /// does not know what that is, and hears that the seat is free.
+    fn finish(&mut self, fx: &mut VisitEffects) {
+        if let Some(visit) = self.visit.as_ref().filter(|visit| visit.side == MeetSide::Listener)
+            && let Some(to) = self.place()
+        {
+            let packet = MeetPacket::Over { nonce: self.nonce, meeting: visit.meeting };
+            fx.output(VisitOutput::Packet { to, packet });
+        }
+        self.end(fx);
+    }
+
+    fn end(&mut self, fx: &mut VisitEffects) {
+        let place = self.place();
+        let Some(visit) = self.visit.take() else { return };
+        if let VisitStage::Knocking(knocking) = &self.stage
+            && knocking.is_direct()
+        {
+            self.direct_with = Some(knocking.other());
+        }
         if let Some(to) = place {
             let Visit { meeting, side, .. } = visit;
             let packet = MeetPacket::Leave { nonce: self.nonce, meeting, side };
@@ -211,7 +230,8 @@ impl MeetVisitor {
             | MeetPacket::Register(_)
             | MeetPacket::Heard { .. }
             | MeetPacket::Leave { .. }
-            | MeetPacket::Elsewhere { .. } => {}
+            | MeetPacket::Elsewhere { .. }
+            | MeetPacket::Over { .. } => {}
         }
     }
 
@@ -227,12 +247,7 @@ impl MeetVisitor {
         if it.nonce != self.nonce {
             return;
         }
-        let place = match &self.stage {
-            VisitStage::Asking(asking) => asking.place(),
-            VisitStage::Knocking(knocking) => Some(knocking.place()),
-            VisitStage::Idle => None,
-        };
-        if place != Some(from) {
+        if self.place() != Some(from) {
             return;
         }
         fx.output(VisitOutput::Packet {
@@ -371,6 +386,7 @@ impl Engine for MeetVisitor {
         match input {
             VisitInput::Begin(visit) => self.begin(now, visit, fx),
             VisitInput::End => self.end(fx),
+            VisitInput::Finish => self.finish(fx),
             VisitInput::Packet { from, packet } => self.packet(now, (from, packet), fx),
         }
     }

@@ -174,6 +174,8 @@ pub enum MeetCommand {
     Lost { at: SocketAddr },
     /// As a place: tell all that are here that it ends.
     Close,
+    /// As a listener: seek no longer, and want no more callers.
+    Finish,
 }
 
 /// What a node tells its user about a meeting.

@@ -258,7 +258,8 @@ fn next_command(command: &NodeCommand) -> Option<NodeCommand> {
             NodeCommand::Meet(MeetCommand::Lost { at: ([10, 0, 0, 1], 6_350).into() })
         }
         NodeCommand::Meet(MeetCommand::Lost { .. }) => NodeCommand::Meet(MeetCommand::Close),
-        NodeCommand::Meet(MeetCommand::Close) => NodeCommand::Swarm(serve()),
+        NodeCommand::Meet(MeetCommand::Close) => NodeCommand::Meet(MeetCommand::Finish),
+        NodeCommand::Meet(MeetCommand::Finish) => NodeCommand::Swarm(serve()),
         NodeCommand::Swarm(of) => {
             next_swarm_command(of).map_or(NodeCommand::Listening { at }, NodeCommand::Swarm)
         }

@@ -21,6 +21,7 @@ pub(super) const LEAVE: u8 = 7;
 pub(super) const REFUSED: u8 = 8;
 pub(super) const KNOCK: u8 = 9;
 pub(super) const ELSEWHERE: u8 = 10;
+pub(super) const OVER: u8 = 11;
 
 impl MeetPacket {
     /// The datagram.
@@ -68,6 +69,7 @@ impl MeetPacket {
                     MeetRefusal::Taken => 2,
                     MeetRefusal::Gone => 3,
                     MeetRefusal::Closing => 4,
+                    MeetRefusal::Over => 5,
                 });
             }
             Self::Knock(Knock { step: which, side: from, nonce, token, returned, tag }) => {
@@ -81,6 +83,11 @@ impl MeetPacket {
                 out.put_u64(*nonce);
                 out.put_u64(*cookie);
                 out.resize(QUESTION, 0);
+            }
+            Self::Over { nonce, meeting } => {
+                out.put_u8(OVER);
+                out.put_u64(*nonce);
+                out.put_slice(&meeting.0);
             }
         }
         out

@@ -106,6 +106,13 @@ pub enum MeetPacket {
         /// The cookie of this address.
         cookie: u64,
     },
+    /// A listener leaves its seat for good: it wants no more callers.
+    Over {
+        /// The number of the registration.
+        nonce: u64,
+        /// The meeting.
+        meeting: MeetingId,
+    },
 }
 
 /// A visitor's seat in a meeting.
@@ -218,6 +225,9 @@ pub enum MeetRefusal {
     /// The place ends: it passes nothing on any more.
     #[error("the meeting place ends")]
     Closing,
+    /// The listener wanted no more callers when it left.
+    #[error("the other side has ended, and wants no more visitors")]
+    Over,
 }
 
 impl MeetSide {

@@ -4,7 +4,8 @@
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use super::encode::{
-    COOKIE, ELSEWHERE, HEARD, INTRODUCE, KNOCK, LEAVE, QUESTION_KIND, REFUSED, REGISTER, WAITING,
+    COOKIE, ELSEWHERE, HEARD, INTRODUCE, KNOCK, LEAVE, OVER, QUESTION_KIND, REFUSED, REGISTER,
+    WAITING,
 };
 use super::{
     CARD, Introduction, Knock, KnockStep, MAGIC, MeetPacket, MeetRefusal, MeetSide, MeetingId,
@@ -80,6 +81,7 @@ impl MeetPacket {
                 returned: reader.number()?,
                 tag: reader.number()?,
             }),
+            OVER => Self::Over { nonce: reader.number()?, meeting: MeetingId(reader.fixed()?) },
             other => return Err(MeetPacketError::Kind(other)),
         };
         if reader.rest.is_empty() { Ok(packet) } else { Err(MeetPacketError::Long) }
@@ -190,6 +192,7 @@ impl<'a> MeetReader<'a> {
             2 => Ok(MeetRefusal::Taken),
             3 => Ok(MeetRefusal::Gone),
             4 => Ok(MeetRefusal::Closing),
+            5 => Ok(MeetRefusal::Over),
             _ => Err(MeetPacketError::Value),
         }
     }

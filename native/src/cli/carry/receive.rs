@@ -41,7 +41,7 @@ use crate::cli::amount::size;
 use crate::cli::ask::{Person, no_terminal};
 use crate::cli::finding::link::MeetLink;
 use crate::cli::finding::map_port::VisitPort;
-use crate::cli::finding::via::{self, CallerNews, ViaArgs, bind_any};
+use crate::cli::finding::via::{self, CallerNews, ViaArgs, bind_any, enough};
 use crate::cli::live::{LiveFlags, OpenLab};
 use crate::cli::serve::reach;
 use crate::cli::start::{address, runtime};
@@ -350,6 +350,7 @@ impl Receiver {
                                 self.begin((seat, transfer), &mut running, &endpoint);
                             }
                             Err(ReceiveError::WrongCode) if self.by_link => break Err(wrong_link()),
+                            Err(why) if self.by_link && why.is_enough() => break Err(enough()),
                             Err(why) => self.turned_away(peer, &why),
                         }
                     }
@@ -516,6 +517,9 @@ impl Receiver {
         transfer.goodbye().await;
         if how.as_ref().is_err_and(ReceiveError::is_unwanted) {
             return Ok(TakeEnd::Whole); // As any tool does whose reader has what it wants.
+        }
+        if self.by_link && how.as_ref().is_err_and(ReceiveError::is_enough) {
+            return Err(enough());
         }
         let Err(why) = how else { return tally.incomplete().map_or(Ok(TakeEnd::Whole), Err) };
         let failure = failed(&why, (&transfer, &sender), &title, tally.bytes());

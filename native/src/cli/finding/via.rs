@@ -28,7 +28,7 @@ pub(crate) use self::network::source_for;
 use self::visitor::PlaceVisitor;
 pub(crate) use self::visitor::StrangerLines;
 use self::waiting::WaitingSide;
-pub(crate) use self::waiting::waiting_for_it;
+pub(crate) use self::waiting::{enough, waiting_for_it};
 use super::dial::check_host;
 use super::map_port::VisitPort;
 use super::no_path::no_path;
@@ -125,6 +125,8 @@ pub(crate) struct ViaPlace {
 struct KnownOfPlace {
     /// It has answered.
     answers: AtomicBool,
+    /// We want no more callers.
+    finished: AtomicBool,
     /// It was said that the other side is not there, and that another has its turn.
     said_absent: AtomicBool,
     said_turn: AtomicBool,
@@ -282,6 +284,19 @@ impl ViaPlace {
     /// True when it has answered at least once.
     pub(crate) fn answers(&self) -> bool {
         self.known.answers.load(Ordering::Relaxed)
+    }
+
+    /// All that were wanted have come: callers that come later are told so.
+    pub(crate) fn finish(&self) {
+        self.known.finished.store(true, Ordering::Relaxed);
+    }
+
+    /// Leaves the seat that this endpoint has, and ends it.
+    pub(crate) async fn leave_seat(&self, endpoint: Endpoint, limit: Duration) {
+        if self.known.finished.load(Ordering::Relaxed) {
+            let _ = endpoint.finish_visit().await; // It may have ended.
+        }
+        leave(endpoint, limit).await;
     }
 
     /// Its name as the user typed it.

@@ -12,7 +12,7 @@ use servent_core::meet::visitor_owner;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::via::{ViaPlace, bind_any, leave, waiting_for_it};
+use super::via::{ViaPlace, bind_any, waiting_for_it};
 use crate::exit::Failure;
 use crate::progress::Reporter;
 
@@ -224,7 +224,7 @@ pub(crate) async fn next_visitor(
     let caller = tokio::select! {
         caller = place.one_caller(&endpoint, (waits, reporter)) => caller,
         _ = end => {
-            leave(endpoint, GOODBYE).await;
+            place.leave_seat(endpoint, GOODBYE).await;
             return Ok(None);
         }
     };

@@ -5,7 +5,7 @@ import { ms, plural } from '#lab/strings/de/words.js';
 /** @import { Args, Sentences } from '#lab/strings/de/words.js' */
 
 /** @type {Record<string, string>} */
-const MEET_REFUSALS = { full: 'Mehr Treffen sind nicht erlaubt', too_many: 'Diese Adresse hatte zu viele Treffen', taken: 'Den Platz hat ein anderer Besucher', gone: 'Die andere Seite ist gegangen', closing: 'Er wird beendet' };
+const MEET_REFUSALS = { full: 'Mehr Treffen sind nicht erlaubt', too_many: 'Diese Adresse hatte zu viele Treffen', taken: 'Den Platz hat ein anderer Besucher', gone: 'Die andere Seite ist gegangen', closing: 'Er wird beendet', over: 'Die andere Seite ist fertig und will keine Besucher mehr' };
 /** @type {Record<string, string>} */
 const MAPPINGS = { none: 'Kein Router übersetzt seine Adresse', same: 'Sein Router behält einen Port für alle Ziele', varies: 'Sein Router gibt jedem Ziel einen anderen Port', unknown: 'Was sein Router tut, ist nicht bekannt' };
 /** @type {Record<string, string>} */

@@ -5,7 +5,7 @@ import { ms, plural } from '#lab/strings/es/words.js';
 /** @import { Args, Sentences } from '#lab/strings/es/words.js' */
 
 /** @type {Record<string, string>} */
-const MEET_REFUSALS = { full: 'no se permiten más encuentros', too_many: 'esta dirección ya tuvo demasiados encuentros', taken: 'el lugar es de otro visitante', gone: 'el otro lado se fue', closing: 'se está apagando' };
+const MEET_REFUSALS = { full: 'no se permiten más encuentros', too_many: 'esta dirección ya tuvo demasiados encuentros', taken: 'el lugar es de otro visitante', gone: 'el otro lado se fue', closing: 'se está apagando', over: 'el otro lado ha terminado y no quiere más visitantes' };
 /** @type {Record<string, string>} */
 const MAPPINGS = { none: 'ningún router traduce su dirección', same: 'su router mantiene un puerto para todos los destinos', varies: 'su router da a cada destino otro puerto', unknown: 'no se sabe qué hace su router' };
 /** @type {Record<string, string>} */

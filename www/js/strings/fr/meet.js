@@ -5,7 +5,7 @@ import { ms, plural } from '#lab/strings/fr/words.js';
 /** @import { Args, Sentences } from '#lab/strings/fr/words.js' */
 
 /** @type {Record<string, string>} */
-const MEET_REFUSALS = { full: 'pas plus de rencontres permises', too_many: 'cette adresse a eu trop de rencontres', taken: 'la place est à un autre visiteur', gone: 'l’autre côté est parti', closing: 'il va s’arrêter' };
+const MEET_REFUSALS = { full: 'pas plus de rencontres permises', too_many: 'cette adresse a eu trop de rencontres', taken: 'la place est à un autre visiteur', gone: 'l’autre côté est parti', closing: 'il va s’arrêter', over: 'l’autre côté a fini et ne veut plus de visiteurs' };
 /** @type {Record<string, string>} */
 const MAPPINGS = { none: 'aucun routeur ne traduit son adresse', same: 'son routeur garde un port pour toutes les destinations', varies: 'son routeur donne un autre port à chaque destination', unknown: 'on ne sait pas ce que fait son routeur' };
 /** @type {Record<string, string>} */

@@ -10,7 +10,7 @@ use futures::FutureExt as _;
 use serde_json::{Value, json};
 use servent::Rate;
 use servent::transfer::{
-    LackKind, Lacking, Offer, ReceiverTurn, SendFailure, TransferCode, TransferProgress,
+    ENOUGH, LackKind, Lacking, Offer, ReceiverTurn, SendFailure, TransferCode, TransferProgress,
     TransferSender, total,
 };
 use servent::unicast::EndpointOptions;
@@ -39,8 +39,6 @@ use crate::signal::Signals;
 /// have at once.
 const STOP_WAIT: Duration = Duration::from_millis(1_500);
 
-/// Why a receiver gets no more of it when all is given.
-const ENOUGH: &str = "it has gone to as many receivers as it was for";
 /// What became of one that is silent.
 const NO_WORD: &str = "no word came from it any more";
 /// Why one does not count that has come to its end.
@@ -75,7 +73,8 @@ pub(crate) async fn give_at_place(
     let (end, ended) = oneshot::channel::<()>();
     let ended = ended.shared();
     let (coming, mut comes) = mpsc::channel(1);
-    let waiting = tokio::spawn(wait((place, options), coming, reporter, ended.clone()));
+    let seat = (place.clone(), options);
+    let waiting = tokio::spawn(wait(seat, coming, reporter, ended.clone()));
     let mut visits = JoinSet::new();
     let all = loop {
         tokio::select! {
@@ -92,6 +91,9 @@ pub(crate) async fn give_at_place(
             () = signals.first() => break false,
         }
     };
+    if all {
+        place.finish();
+    }
     drop(end);
     let told = async { while visits.join_next().await.is_some() {} };
     // A receiver that is gone is not missed, and the user does not wait long.
@@ -293,7 +295,10 @@ impl GivenOffer {
             TransferProgress::Numbered(number) => {
                 let Some(served) = self.fates.numbered(visitor, number) else { return false };
                 let fact = json!({ "event": "waits", "for": served });
-                tell(fact, &format!("has the number of visitor {served}, and waits until that is gone"));
+                tell(
+                    fact,
+                    &format!("has the number of visitor {served}, and waits until that is gone"),
+                );
                 return true;
             }
             TransferProgress::Accepted => {

@@ -160,7 +160,9 @@ impl ReceiverFates {
         (lacking, carried): (Vec<Lacking>, u64),
     ) -> bool {
         let mut all = self.all();
-        let Some(mut here) = all.iter().position(|one| one.visitor == visitor) else { return false };
+        let Some(mut here) = all.iter().position(|one| one.visitor == visitor) else {
+            return false;
+        };
         // A twin that had all of it already looks into the same folder.
         let (twin, number) = (all[here].twin && carried == 0, all[here].number);
         let same = |one: &ReceiverFate| one.visitor != visitor && one.has && one.number == number;

@@ -7,6 +7,7 @@ use servent_core::text::Shown;
 use super::Receiver;
 use crate::cli::carry::offered::offered;
 use crate::cli::carry::receive_failed::{TakeEnd, exit_of};
+use crate::cli::finding::via::enough;
 use crate::exit::{Exit, Failure};
 
 impl Receiver {
@@ -27,6 +28,9 @@ impl Receiver {
         let agrees = tokio::select! {
             agrees = person.agrees(&question) => agrees,
             why = transfer.waiting() => {
+                if self.by_link && why.is_enough() {
+                    return Err(enough());
+                }
                 let what = not(&format!(": {}", Shown(&why.to_string())));
                 let failure = Failure::new(exit_of(&why), what);
                 let again = self.may_come_again(&why);

@@ -152,7 +152,8 @@ impl Receiver {
 
     /// True when the sender of a transfer that has ended so may come and go on with it.
     pub(super) fn may_come_again(&self, why: &ReceiveError) -> bool {
-        self.waits_for_one() && matches!(why, ReceiveError::Gone(_) | ReceiveError::Stopped(_))
+        let may = matches!(why, ReceiveError::Gone(_) | ReceiveError::Stopped(_));
+        may && self.waits_for_one() && !why.is_enough()
     }
 
     /// True when there is no room for one more transfer.

@@ -41,7 +41,9 @@ impl ViaPlace {
                         return self.sends_nothing();
                     }
                 }
-                Err(NotMet { failure, .. }) if !met => return failure,
+                Err(NotMet { failure, .. }) if !met || failure.exit == Exit::Refused => {
+                    return failure;
+                }
                 Err(_) => {}
             }
             sleep(AGAIN_AFTER).await;

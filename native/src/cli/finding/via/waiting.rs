@@ -92,8 +92,10 @@ impl ViaPlace {
 
     /// Why the other side was not met, for one of the two.
     pub(super) fn failed(&self, side: MeetSide, why: MeetFailure) -> Failure {
-        if why != (MeetFailure::Refused { refusal: MeetRefusal::Taken }) {
-            return unmet(&self.name, why);
+        match why {
+            MeetFailure::Refused { refusal: MeetRefusal::Taken } => {}
+            MeetFailure::Refused { refusal: MeetRefusal::Over } => return enough(),
+            why => return unmet(&self.name, why),
         }
         let (listener, name) = (self.listener(), &self.name);
         let (what, next) = match side {
@@ -125,6 +127,12 @@ impl ViaPlace {
         };
         Failure::new(Exit::Network, what).next(next)
     }
+}
+
+/// The sender of several has ended, and we were one too many, or came too late.
+pub(crate) fn enough() -> Failure {
+    let what = "the sender has ended: all the receivers that it was for were served";
+    Failure::new(Exit::Refused, what).next("ask for it to be sent again")
 }
 
 /// The same where the place itself is waited for.

@@ -195,7 +195,9 @@ impl ServentFinder {
         let place = self.place.name();
         let what = match why {
             StreamError::Gone(Lost::PlaceEnds) => {
-                format!("the meeting place {place} is being shut down, and passes nothing on any more")
+                format!(
+                    "the meeting place {place} is being shut down, and passes nothing on any more"
+                )
             }
             StreamError::Gone(Lost::Left) => format!("the servent has left the meeting at {place}"),
             why => return tracing::debug!(%why, "the servent is gone"),

@@ -1,0 +1,70 @@
+//! Meetings whose listener wants no more callers: those who come late are told.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+
+use crate::time::{Duration, Instant};
+use crate::wire::meet::MeetingId;
+
+/// How long that is remembered: a receiver waits so long for its sender to come again.
+const REMEMBERED: Duration = Duration::from_secs(300);
+/// Of so many meetings. The one that ended first is forgotten for one more, and its callers wait
+/// for a listener that does not come.
+const MOST: usize = 1_024;
+
+/// What is remembered.
+#[derive(Debug, Clone, Default)]
+pub(super) struct EndedMeetings {
+    until: BTreeMap<MeetingId, Instant>,
+    order: BTreeSet<(Instant, MeetingId)>,
+}
+
+impl EndedMeetings {
+    /// The listener of a meeting has left it for good.
+    pub(super) fn add(&mut self, now: Instant, id: MeetingId) {
+        self.remove(id);
+        let until = now + REMEMBERED;
+        self.until.insert(id, until);
+        self.order.insert((until, id));
+        while let Some((until, id)) = self.order.first().copied()
+            && (until <= now || self.order.len() > MOST)
+        {
+            self.remove(id);
+        }
+    }
+
+    /// A listener has come to it again.
+    pub(super) fn remove(&mut self, id: MeetingId) {
+        if let Some(until) = self.until.remove(&id) {
+            self.order.remove(&(until, id));
+        }
+    }
+
+    pub(super) fn has(&self, now: Instant, id: MeetingId) -> bool {
+        self.until.get(&id).is_some_and(|until| now < *until)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bounded_number_is_remembered_for_a_bounded_time() {
+        let (mut ended, now) = (EndedMeetings::default(), Instant::from_secs(1_000));
+        let id = |n: u32| {
+            let mut id = [0; 16];
+            id[..4].copy_from_slice(&n.to_be_bytes());
+            MeetingId(id)
+        };
+        for n in 0..=MOST as u32 {
+            ended.add(now + Duration::from_millis(u64::from(n)), id(n));
+        }
+        assert!(!ended.has(now, id(0)) && ended.has(now, id(1)));
+        ended.remove(id(1));
+        assert!(!ended.has(now, id(1)), "its listener has come again");
+        let later = now + REMEMBERED + Duration::from_millis(3);
+        assert!(!ended.has(later, id(3)) && ended.has(later, id(4)));
+        ended.add(later, id(2));
+        assert!(ended.until.len() < MOST && ended.until.len() == ended.order.len());
+    }
+}
