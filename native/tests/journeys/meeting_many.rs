@@ -172,3 +172,18 @@ fn pa_16_a_download_goes_on_when_its_place_is_started_again() {
     shared.has_come(0);
     shared.ends();
 }
+
+/// Downloads know only that their connections have ended, and the servent has not ended them.
+#[test]
+fn pa_16_a_download_says_that_its_place_ends() {
+    let Some(network) = network(["symmetric", "symmetric"]) else { return };
+    let mut shared = SharedLink::with(&network, &["--relay", "20M"], 4_500_000);
+    let mut getting = shared.get_with(2, 0, &["--limit-rate", "500k"]);
+    getting.event("path");
+    pause(Duration::from_secs(1));
+    let place = shared.place.take().unwrap();
+    place.signal("INT");
+    let told = getting.event("unmet");
+    assert!(told["why"].to_string().contains("is being shut down"), "{told}");
+    assert_eq!(place.end().code(), Some(0));
+}

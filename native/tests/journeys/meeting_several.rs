@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::meeting::{VIA, network};
 use crate::meeting_again::millis;
 use crate::namespaces::Network;
-use crate::program::{Running, noise, pause};
+use crate::program::{Running, complains, noise, pause};
 
 /// A place, and a sender that waits there for its receivers.
 struct WaitingSender<'a> {
@@ -136,4 +136,16 @@ fn pa_16_a_receiver_with_another_code_gets_nothing_and_ctrl_c_ends_all() {
     assert!((0..3).any(|_| says_so(receiver.event("waiting"))));
     receiver.signal("INT");
     assert_eq!(receiver.end().code(), Some(130));
+}
+
+/// The code of a link is for those that come to it.
+#[test]
+fn pa_15_a_receiver_that_waits_with_the_code_of_a_link_is_told_what_the_link_is_for() {
+    let Some(network) = network(["port", "port"]) else { return };
+    let waiting = WaitingSender::new(&network, &[], &[]);
+    let code = waiting.link["meet://".len()..].split('@').next().unwrap().to_owned();
+    let mut receive = network.servent(2, &["receive", "--via", VIA, "-o", "in/", "--yes"]);
+    let said = receive.env("SERVENT_CODE", code).output().unwrap();
+    complains(&said, 3, "a receiver, or what has a link for several");
+    drop(waiting);
 }

@@ -19,6 +19,7 @@ mod explore;
 mod fresh_files;
 mod lab;
 mod meeting;
+mod meeting_turns;
 mod one_queue;
 mod overlay;
 mod overlay_hostile;

@@ -2,14 +2,15 @@
 //! `doctor` say.
 
 use std::io::{BufRead as _, BufReader, Read as _};
+use std::net::SocketAddr;
 use std::process::{Command, Stdio};
 
 use crate::program::{Place, Running, assert_same, complains, noise, until};
 
-const CODE: &str = "ocean-pepper-violin-garden-moon";
+pub(crate) const CODE: &str = "ocean-pepper-violin-garden-moon";
 
 /// A running place, and its name for the others.
-fn meeting_place(at: &Place, extra: &[&str]) -> (Running, String) {
+pub(crate) fn meeting_place(at: &Place, extra: &[&str]) -> (Running, String) {
     let words = [&["meet", "--listen", "127.0.0.1:0", "--json"], extra].concat();
     let mut running = Running::start(at.servent(&words));
     let name = running.event("listening")["address"].as_str().unwrap().to_owned();
@@ -110,7 +111,7 @@ fn a_place_without_visitors_ends_without_a_word() {
 }
 
 /// Runs a command with a code of its own in the environment.
-fn with_code(at: &Place, words: &[&str], code: &str) -> Running {
+pub(crate) fn with_code(at: &Place, words: &[&str], code: &str) -> Running {
     let mut command = at.servent(words);
     command.env("SERVENT_CODE", code);
     Running::start(command)
@@ -285,7 +286,11 @@ fn a_path_to_a_visitor_of_a_servent_says_which_visitor() {
 }
 
 /// A place, and a sender with a link that waits there for its receivers.
-fn waiting_sender(at: &Place, receivers: &str, more: &[&str]) -> (Running, Running, String) {
+pub(crate) fn waiting_sender(
+    at: &Place,
+    receivers: &str,
+    more: &[&str],
+) -> (Running, Running, String) {
     let (place, via) = meeting_place(at, &[]);
     let send = ["send", "--to", receivers, "--via", &via, "song.ogg", "--json"];
     let mut sender = with_code(at, &[&send[..], more].concat(), CODE);
@@ -293,7 +298,7 @@ fn waiting_sender(at: &Place, receivers: &str, more: &[&str]) -> (Running, Runni
     (place, sender, link)
 }
 
-fn receive_by(at: &Place, link: &str, into: &str) -> Running {
+pub(crate) fn receive_by(at: &Place, link: &str, into: &str) -> Running {
     Running::start(at.servent(&["receive", "--from", link, "-o", into, "--yes", "--json"]))
 }
 
@@ -347,35 +352,6 @@ fn a_receiver_that_comes_twice_by_a_link_counts_once_and_is_named_once() {
     assert_same(&at.path("other/song.ogg"), &bytes);
 }
 
-/// Neither puts the other off: they would do so for ever.
-#[test]
-fn the_same_receiver_that_runs_twice_waits_and_takes_over_when_the_first_is_gone() {
-    let at = Place::new();
-    let bytes = noise(1_200_000);
-    std::fs::write(at.path("song.ogg"), &bytes).unwrap();
-    let (_place, mut sender, link) = waiting_sender(&at, "1", &["--limit-rate", "200k"]);
-    let mut first = receive_by(&at, &link, "in/");
-    first.event("receiving");
-    let mut second = receive_by(&at, &link, "in/");
-    let told = sender.event_of(&["waits", "left"]);
-    assert_eq!((&told["event"], &told["for"]), (&"waits".into(), &1.into()), "{told}");
-    // It may have waited for the place before.
-    let is_told =
-        |event: serde_json::Value| event["why"].to_string().contains("number of this one");
-    assert!((0..3).any(|_| is_told(second.event("waiting"))));
-    first.kill();
-    let clock = servent::Clock::new();
-    let begun = clock.now();
-    second.event("receiving");
-    let took = clock.now().since(begun).as_secs();
-    assert!(took < 10, "it takes over after {took} s");
-    assert_eq!(second.end().code(), Some(0));
-    let all = sender.event("sent_all");
-    assert_eq!(all["each"].as_array().map(Vec::len), Some(1), "it is the same receiver: {all}");
-    assert_eq!(sender.end().code(), Some(0));
-    assert_same(&at.path("in/song.ogg"), &bytes);
-}
-
 #[test]
 fn a_receiver_that_takes_no_file_does_not_count() {
     let at = Place::new();
@@ -407,6 +383,11 @@ fn an_option_that_would_be_without_effect_is_refused() {
     let listen = ["--listen", "127.0.0.1:0", "--lab", "off"];
     let share = [&["share", "shared", "--relay", "2M"][..], &listen].concat();
     complains(&at.run(&share), 2, "--relay is for a meeting place");
+    let link = format!("meet://{CODE}@place.example");
+    for given in [&["--open"][..], &["--code-file", "code"], &["--code", CODE]] {
+        let words = [&["receive", "--from", &link, "-o", "in/", "--yes"], given].concat();
+        complains(&at.run(&words), 2, "the link has the code in it");
+    }
     let waits = ["send", "--to", "2", "--wait=3s", "--via", "127.0.0.1", "shared/song.ogg"];
     let said = at.run(&waits);
     let why = String::from_utf8_lossy(&said.stderr);
@@ -518,4 +499,14 @@ fn a_servent_that_is_a_place_says_so_and_a_taken_port_before_it_says_that_it_lis
         let out = String::from_utf8_lossy(&said.stdout);
         assert!(!out.contains("listening"), "{command}: {out}");
     }
+    // The port that is taken is named, also where that is the next one.
+    let second: SocketAddr = listens.parse().unwrap();
+    let (second, first) = (second.to_string(), SocketAddr::new(second.ip(), second.port() - 1));
+    let words = ["share", "shared", "--state", "other", "--listen", "127.0.0.1:0", "--lab", "off"];
+    let said = at.run(&[&words[..], &[&format!("--place={first}")]].concat());
+    complains(
+        &said,
+        6,
+        &format!("a port of the meeting place at UDP {second}, the next one after"),
+    );
 }

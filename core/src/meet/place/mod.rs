@@ -90,7 +90,7 @@ pub struct PlaceCounters {
     pub meetings: u64,
     /// Those of them in which one side waits for the other.
     pub waiting: u64,
-    /// Relayed meetings now.
+    /// Meetings now that may be relayed, also those that have found a direct path.
     pub relayed: u64,
 }
 

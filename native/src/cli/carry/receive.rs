@@ -395,13 +395,12 @@ impl Receiver {
     fn meet(&self, endpoint: &Arc<Endpoint>, found: Option<ReceiveMeeting>) -> JoinSet<Failure> {
         let mut meeting = JoinSet::new();
         if let Some(found) = found {
-            let agreed = self.questions.agreed.clone();
+            let (taking, waiting) = (self.taking.clone(), self.waiting.clone());
             let (open, silent) = (self.questions.open.clone(), self.silent.clone());
-            let waiting = self.waiting.clone();
             // A place relays to one caller at a time.
             let busy = move |relayed: bool| {
                 let asks = open.count() > 0 || waiting.count() > 0;
-                relayed && (agreed.count() > silent.count() || asks)
+                relayed && (taking.count() > silent.count() || asks)
             };
             let callers = CallerNews { busy, done: Arc::clone(&self.done) };
             meeting.spawn(found.listen(Arc::clone(endpoint), self.reporter, callers));

@@ -122,12 +122,12 @@ fn announce(reporter: &Reporter, link: &MeetLink, (title, receivers): (&str, u32
 }
 
 /// One that has come, or that the place does not answer at first.
-type Coming = Result<(ComingVisitor, VisitorSeat), Failure>;
+type ComingReceiver = Result<(ComingVisitor, VisitorSeat), Failure>;
 
 /// Waits at the place for receivers, until the end.
 async fn wait(
     (place, options): (ViaPlace, EndpointOptions),
-    coming: mpsc::Sender<Coming>,
+    coming: mpsc::Sender<ComingReceiver>,
     reporter: Reporter,
     end: impl Future + Clone,
 ) {

@@ -5,9 +5,10 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::json;
 use servent::unicast::{Endpoint, MeetNews};
 use servent_core::meet::MeetSide;
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::{Instant, sleep};
 
 use super::listen::LOOK_AGAIN;
 use super::{AGAIN_AFTER, CallerNews, FoundPeer, MeetStep, NotMet, ViaPlace};
@@ -29,7 +30,7 @@ impl ViaPlace {
         reporter: Reporter,
         callers: CallerNews<impl Fn(bool) -> bool>,
     ) -> Failure {
-        let (mut met, mut nothing) = (false, 0);
+        let (mut met, mut nothing, mut unheard) = (false, 0, false);
         loop {
             match self.call(&endpoint, Some(PATIENCE), &reporter).await {
                 Ok(FoundPeer { mut news, .. }) => {
@@ -41,9 +42,14 @@ impl ViaPlace {
                         return self.sends_nothing();
                     }
                 }
-                Err(NotMet { failure, .. }) if !met || failure.exit == Exit::Refused => {
+                Err(NotMet { failure, .. }) if failure.exit == Exit::Refused => {
                     return failure;
                 }
+                Err(NotMet { failure, pathless: true }) if !met && !unheard => {
+                    unheard = true;
+                    self.say_unheard(Some(&failure), &reporter);
+                }
+                Err(NotMet { failure, .. }) if !met => return failure,
                 Err(_) => {}
             }
             sleep(AGAIN_AFTER).await;
@@ -56,20 +62,38 @@ impl ViaPlace {
         (news, reporter): (&mut MeetNews, &Reporter),
         callers: &CallerNews<impl Fn(bool) -> bool>,
     ) -> bool {
-        let (mut told, mut until, mut sent) = (false, Instant::now() + BEGINS, false);
+        let (mut told, mut sent, mut idle) = (false, false, false);
+        let until = Instant::now() + BEGINS;
         loop {
             tokio::select! {
-                _ = self.tell_moves(news, reporter), if !told => told = true,
+                // That no direct path was found says nothing as long as nothing comes.
+                _ = self.tell_moves(news, reporter), if sent && !told => told = true,
                 () = callers.done.notified() => return true,
-                () = sleep_until(until) => {
-                    if !(callers.busy)(true) {
-                        return sent;
+                () = sleep(LOOK_AGAIN) => match (callers.busy)(true) {
+                    true => (sent, idle) = (true, false),
+                    // A transfer whose turn has come may be about to begin.
+                    false if sent && idle => return true,
+                    false if !sent && Instant::now() >= until => {
+                        self.say_unheard(None, reporter);
+                        return false;
                     }
-                    sent = true;
-                    until = Instant::now() + LOOK_AGAIN;
-                }
+                    false => idle = true,
+                },
             }
         }
+    }
+
+    /// Says that no word came from the sender that has the seat here, and why that may be
+    /// besides its end.
+    fn say_unheard(&self, path: Option<&Failure>, reporter: &Reporter) {
+        let what = format!(
+            "the sender that has the seat at the meeting place {} is silent: it may have been \
+             killed, as its seat is kept for a minute",
+            self.name
+        );
+        let or = path.map_or_else(String::new, |path| format!("; or {path}"));
+        let fact = json!({ "event": "waiting", "why": what });
+        reporter.tell(&fact, &format!("{what}{or}\ntrying once more"));
     }
 
     /// What waits there is no sender.
