@@ -2,7 +2,7 @@
 //! agreed to.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use tokio::sync::watch;
 
@@ -13,6 +13,10 @@ pub(crate) struct Questions {
     pub(crate) open: Counted,
     /// Transfers that were agreed to and have not ended.
     pub(crate) agreed: Counted,
+    /// Connections on which we wait for our turn, before anything is asked, as the sender serves
+    /// one that it takes for us; whether that was said.
+    pub(crate) turns: Counted,
+    pub(crate) said_turn: Arc<AtomicBool>,
     withdrawn: watch::Sender<bool>,
 }
 

@@ -7,7 +7,7 @@ mod end;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use clap::Args;
@@ -173,8 +173,6 @@ pub(crate) fn run(common: &Common, arguments: &ReceiveArgs) -> Result<(), Failur
         done: Arc::default(),
         taking: Counted::default(),
         silent: Counted::default(),
-        waiting: Counted::default(),
-        said_waiting: Arc::default(),
         relay: None,
         by_link: link.is_some(),
         number,
@@ -291,10 +289,6 @@ struct Receiver {
     taking: Counted,
     /// Those of them whose sender is silent.
     silent: Counted,
-    /// Connections on which we wait for our turn, as the sender serves one that it takes for
-    /// us; whether that was said.
-    waiting: Counted,
-    said_waiting: Arc<AtomicBool>,
     /// The meeting place, which may relay.
     relay: Option<RelayPlace>,
     /// We come to the sender, by a link that has the code in it.
@@ -395,7 +389,7 @@ impl Receiver {
     fn meet(&self, endpoint: &Arc<Endpoint>, found: Option<ReceiveMeeting>) -> JoinSet<Failure> {
         let mut meeting = JoinSet::new();
         if let Some(found) = found {
-            let (taking, waiting) = (self.taking.clone(), self.waiting.clone());
+            let (taking, waiting) = (self.taking.clone(), self.questions.turns.clone());
             let (open, silent) = (self.questions.open.clone(), self.silent.clone());
             // A place relays to one caller at a time.
             let busy = move |relayed: bool| {

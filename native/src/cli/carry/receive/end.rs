@@ -64,7 +64,7 @@ impl Receiver {
         if let (Ok(transfer), Some(number)) = (&hello, self.number) {
             let mut waits = None;
             let turn = transfer.say_number(number, || {
-                waits = Some(self.waiting.one());
+                waits = Some(self.questions.turns.one());
                 self.say_twin();
             });
             let turn = turn.await;
@@ -78,7 +78,7 @@ impl Receiver {
 
     /// Says once why we wait: the sender serves one that it cannot tell from us.
     fn say_twin(&self) {
-        if self.said_waiting.swap(true, Ordering::Relaxed) {
+        if self.questions.said_turn.swap(true, Ordering::Relaxed) {
             return;
         }
         let why = "the sender serves another receiver with the number of this one";
