@@ -144,11 +144,13 @@ impl ReceiverFates {
         }
     }
 
+    /// True when a visitor is served for which another waits.
     fn is_awaited(&self, visitor: u64) -> bool {
         let all = self.all();
-        let number = all.iter().find(|one| one.visitor == visitor).and_then(|one| one.number);
-        let waits = |one: &ReceiverFate| one.visit == FateOfVisit::Waits && one.number == number;
-        number.is_some() && all.iter().any(waits)
+        let Some(served) = all.iter().find(|one| one.visitor == visitor) else { return false };
+        let waits =
+            |one: &ReceiverFate| one.visit == FateOfVisit::Waits && one.number == served.number;
+        served.visit == FateOfVisit::Served && served.number.is_some() && all.iter().any(waits)
     }
 
     /// A visitor has all of it, but for what lacks, of which so many bytes were carried to it
