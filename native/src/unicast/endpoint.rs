@@ -115,6 +115,22 @@ impl Endpoint {
         Ok(Connection { pipe, shared: Arc::clone(&self.shared) })
     }
 
+    /// The connection with a peer that was met: both sides of a meeting may open it, and then it
+    /// is there before we ask for it.
+    ///
+    /// # Errors
+    /// Those of [`Self::connect`]; that there is one already if it was given away.
+    pub fn connect_met(&self, peer: SocketAddr) -> Result<Connection, ConnectError> {
+        let exists = match self.connect(peer) {
+            Err(exists @ ConnectError::Exists(_)) => exists,
+            opened => return opened,
+        };
+        let (peer, mut book) = (canonical(peer), self.shared.book());
+        let at = book.waiting.iter().position(|pipe| pipe.peer == peer);
+        let pipe = at.and_then(|at| book.waiting.remove(at)).ok_or(exists)?;
+        Ok(Connection { pipe, shared: Arc::clone(&self.shared) })
+    }
+
     /// Waits for the next new peer; `None` when the endpoint has ended. The
     /// connection carries messages both ways.
     pub async fn accept(&self) -> Option<Connection> {
@@ -337,5 +353,31 @@ impl Drop for Connection {
     fn drop(&mut self) {
         self.pipe.lock().left = true;
         self.shared.wake(&self.pipe);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_connection_that_the_one_met_has_opened_is_the_one_with_it() {
+        let bind = || Endpoint::bind((Ipv4Addr::LOCALHOST, 0).into(), EndpointOptions::default());
+        let (here, there) = (bind().await.unwrap(), bind().await.unwrap());
+        let theirs = there.connect(here.local_addr()).unwrap();
+        theirs.send(b"words".to_vec()).await.unwrap();
+        while here.shared.book().waiting.is_empty() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        let peer = there.local_addr();
+        assert!(matches!(here.connect(peer), Err(ConnectError::Exists(_))));
+        let ours = here.connect_met(peer).unwrap();
+        assert_eq!(ours.recv().await.unwrap().unwrap(), b"words".as_slice());
+        assert!(
+            matches!(here.connect_met(peer), Err(ConnectError::Exists(_))),
+            "it was given away"
+        );
     }
 }

@@ -406,7 +406,7 @@ impl RunningSend<'_> {
         };
         let ReachedReceiver { endpoint, peer, at, news } = found;
         let connection =
-            endpoint.connect(peer).map_err(|e| Failure::new(Exit::Network, e.to_string()))?;
+            endpoint.connect_met(peer).map_err(|e| Failure::new(Exit::Network, e.to_string()))?;
         let sender = TransferSender::over(connection).limited(self.rate.clone());
         let whereabouts = sender.whereabouts();
         let relay = self.via.as_ref().map(ViaPlace::relay);

@@ -165,7 +165,7 @@ async fn visitor(
     end: impl Future,
 ) {
     match place.find_caller(news, &reporter).await {
-        Ok(found) => match endpoint.connect(found.peer) {
+        Ok(found) => match endpoint.connect_met(found.peer) {
             Ok(connection) => {
                 seat.found(found.at);
                 let sender = TransferSender::over(connection).limited(given.rate.clone());
