@@ -52,7 +52,7 @@ fn is_told_to_ask_again(mut receiver: Running) {
 #[test]
 fn receivers_that_are_too_many_or_too_late_are_told_that_the_sender_has_ended() {
     let at = Place::new();
-    std::fs::write(at.path("song.ogg"), noise(800_000)).unwrap();
+    std::fs::write(at.path("song.ogg"), noise(1_600_000)).unwrap();
     let (place, mut sender, link) = waiting_sender(&at, "1", &["--limit-rate", "200k"]);
     let mut first = receive_by(&at, &link, "in/");
     first.event("receiving");
