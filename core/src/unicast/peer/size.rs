@@ -29,6 +29,9 @@ pub(in crate::unicast) struct PathSize {
     size: u32,
     /// The largest that is worth a probe.
     most: u32,
+    /// What the system has refused, and until when that is believed: it may send by another
+    /// way then.
+    refused: Option<(u32, Instant)>,
     probe: Option<OpenProbe>,
     /// No probes before this.
     rests_until: Instant,
@@ -38,7 +41,7 @@ impl PathSize {
     pub(super) fn new(config: &Config) -> Self {
         let most = config.mtu.clamp(200, 65_000);
         let size = if config.searches_size() { config.mtu_floor.clamp(200, most) } else { most };
-        Self { size, most, probe: None, rests_until: Instant::ZERO }
+        Self { size, most, refused: None, probe: None, rests_until: Instant::ZERO }
     }
 
     /// Bytes of a datagram.
@@ -52,10 +55,18 @@ impl PathSize {
         steps.filter(|size| *size > self.size && *size <= self.most).min()
     }
 
+    /// True for what the system has refused a short time ago.
+    fn is_refused(&self, size: u32) -> bool {
+        self.refused.is_some_and(|(least, _)| size >= least)
+    }
+
     /// When a probe is due, if the search goes on.
     pub(super) fn deadline(&self) -> Option<Instant> {
-        self.next()?;
-        Some(self.probe.map_or(self.rests_until, |probe| probe.due))
+        let size = self.next()?;
+        let due = self.probe.map_or(self.rests_until, |probe| probe.due);
+        Some(
+            self.refused.filter(|_| self.is_refused(size)).map_or(due, |(_, until)| due.max(until)),
+        )
     }
 
     /// The size to be probed now.
@@ -63,6 +74,7 @@ impl PathSize {
         if self.deadline().is_none_or(|due| due > now) {
             return None;
         }
+        self.refused.take_if(|(_, until)| *until <= now);
         let size = self.next()?;
         let tries = self.probe.filter(|probe| probe.size == size).map_or(0, |probe| probe.tries);
         if tries >= TRIES {
@@ -107,16 +119,15 @@ impl PathSize {
         before.size != self.size
     }
 
-    /// The system sends nothing that large.
+    /// The system sends nothing that large, for now: nothing that a path says holds for good
+    /// (RFC 8899 §5.1.1).
     pub(super) fn refused(&mut self, size: u32, now: Instant, config: &Config) -> bool {
         if !config.searches_size() {
             return false;
         }
-        let floor = config.mtu_floor.clamp(200, self.most);
-        // The next smaller size that paths have; each one less would be asked of
-        // the system in vain.
-        let below = LADDER.into_iter().filter(|step| *step < size).max();
-        self.most = self.most.min(below.unwrap_or(floor)).max(floor);
+        let before = self.refused.filter(|(_, until)| *until > now);
+        let least = before.map_or(size, |(least, _)| least.min(size));
+        self.refused = Some((least, now + RAISE));
         self.probe.take_if(|probe| probe.size >= size);
         let shrinks = self.size >= size && self.shrink(now, config);
         if shrinks {
@@ -228,17 +239,42 @@ mod tests {
     }
 
     #[test]
-    fn what_the_system_refuses_is_never_tried_again() {
+    fn what_the_system_refuses_is_tried_again_after_a_minute() {
         let (config, now) = (search(), Instant::from_secs(1));
         let mut path = PathSize::new(&config);
         assert_eq!(path.ask(now, TRIP), Some(1_400));
         assert!(!path.refused(1_400, now, &config), "only a probe");
+        assert_eq!((path.size(), path.deadline()), (1_200, Some(now + RAISE)));
         settle(&mut path, 9_000, now);
-        assert_eq!(path.size(), 1_200);
+        assert_eq!(path.size(), 9_000, "the system sends it by another way");
+    }
+
+    #[test]
+    fn what_is_below_a_refused_size_is_searched_at_once() {
+        let (config, now) = (search(), Instant::from_secs(1));
         let mut path = PathSize::new(&config);
-        settle(&mut path, 9_000, now);
-        assert!(path.refused(9_000, now, &config));
-        settle(&mut path, 9_000, now);
-        assert_eq!(path.size(), 8_952);
+        let (_, end) = settle(&mut path, 9_000, now);
+        assert!(path.refused(9_000, end, &config));
+        let mut at = end;
+        for size in LADDER {
+            assert_eq!((path.deadline(), path.ask(at, TRIP)), (Some(at), Some(size)));
+            at += TRIP;
+            assert!(path.found(size, at));
+        }
+        assert_eq!((path.size(), path.deadline()), (8_952, Some(end + RAISE)));
+        assert_eq!(path.ask(end + RAISE, TRIP), Some(9_000));
+    }
+
+    #[test]
+    fn a_forged_refusal_of_anything_holds_for_a_minute_and_no_longer() {
+        let (config, now) = (search(), Instant::from_secs(1));
+        for size in [0, 1, 600, 1_200, 1_201, 1_472, 65_000] {
+            let mut path = PathSize::new(&config);
+            let (_, end) = settle(&mut path, 1_472, now);
+            path.refused(size, end, &config);
+            assert!((1_200..=1_472).contains(&path.size()), "{size}");
+            settle(&mut path, 1_472, end + RAISE);
+            assert_eq!(path.size(), 1_472, "{size}");
+        }
     }
 }
