@@ -7,6 +7,7 @@ mod loss;
 mod peer_memory;
 mod reply_source;
 pub(crate) mod spare;
+mod twice;
 
 use std::collections::VecDeque;
 use std::io::{self, IoSliceMut};
@@ -30,6 +31,7 @@ use self::ecn::EcnPeers;
 use self::loss::lose;
 pub use self::loss::{LossRate, NoLoss};
 use self::reply_source::ReplySources;
+use self::twice::twice;
 
 /// Room for the datagrams that the kernel may coalesce into one receive (GRO).
 const BUFFER: usize = 65_536;
@@ -329,7 +331,9 @@ impl UdpEndpoint {
             };
             let count = length.div_ceil(*segment);
             let Self { udp, batches, .. } = &*self;
-            let sent = udp.try_io(Interest::WRITABLE, || batches.send(udp, &transmit));
+            let (sent, reported) =
+                twice(|| udp.try_io(Interest::WRITABLE, || batches.send(udp, &transmit)));
+            self.refused |= reported;
             match sent {
                 Ok(()) => {
                     self.counters.send_calls += 1;
@@ -370,7 +374,11 @@ impl UdpEndpoint {
             return Ok(0);
         }
         let datagrams = singles.map(|train| (train.peer, &train.data[..]));
-        let sent = self.udp.try_io(Interest::WRITABLE, || send_many(&self.udp, datagrams))?;
+        let (sent, reported) = twice(|| {
+            self.udp.try_io(Interest::WRITABLE, || send_many(&self.udp, datagrams.clone()))
+        });
+        self.refused |= reported;
+        let sent = sent?;
         self.counters.send_calls += 1;
         let bytes = self.outward.iter().take(sent).map(|train| train.data.len() as u64);
         self.counters.bytes_out += bytes.sum::<u64>();
@@ -464,6 +472,34 @@ mod tests {
             }
         }
         assert_eq!((datagrams, &all[..]), (201, &data[..]));
+    }
+
+    #[cfg(target_os = "linux")] // Elsewhere a socket is not told what ICMP says.
+    #[tokio::test]
+    async fn what_icmp_says_of_an_earlier_datagram_costs_no_later_one() {
+        let bind = |at: (SocketAddr, Option<SocketAddr>)| UdpEndpoint::bind(at, LossRate::NONE, 1);
+        let any = SocketAddr::from(([127, 0, 0, 1], 0));
+        let at = bind((any, None)).unwrap().local();
+        let mut here = bind((any, Some(at))).unwrap();
+        // One datagram, a train of three, and two that leave with one call.
+        for (length, times) in [(10, 1), (3_000, 1), (10, 2)] {
+            here.send(at, 1_000, vec![1; 10].into(), || false); // Nothing listens.
+            leaves(&mut here).await;
+            let mut there = bind((at, None)).unwrap();
+            for _ in 0..times {
+                here.send(at, 1_000, vec![2; length].into(), || false);
+            }
+            leaves(&mut here).await;
+            let mut bytes = 0;
+            while bytes < length * times {
+                let came =
+                    tokio::time::timeout(std::time::Duration::from_secs(5), arrives(&mut there));
+                let trains = came.await.unwrap_or_else(|_| panic!("{length} bytes arrive"));
+                bytes += trains.iter().map(|train| train.data.len()).sum::<usize>();
+            }
+            assert!(here.take_refused(), "it is known all the same");
+        }
+        assert_eq!(here.counters.send_failed, 0);
     }
 
     #[cfg(target_os = "linux")] // Elsewhere 127.0.0.5 is no address of the loopback.
