@@ -12,7 +12,7 @@ const LADDER: [u32; 4] = [1_400, 1_452, 1_472, 8_952];
 const TRIES: u8 = 3;
 /// How long until a larger one is tried again.
 const RAISE: Duration = Duration::from_secs(60);
-/// The same after large datagrams had stopped arriving.
+/// The same after large datagrams had stopped arriving; then twice as long each time.
 const WARY: Duration = Duration::from_secs(5);
 
 /// A probe that is not answered.
@@ -35,13 +35,15 @@ pub(in crate::unicast) struct PathSize {
     probe: Option<OpenProbe>,
     /// No probes before this.
     rests_until: Instant,
+    /// How long it rested the last time.
+    rest: Duration,
 }
 
 impl PathSize {
     pub(super) fn new(config: &Config) -> Self {
         let most = config.mtu.clamp(200, 65_000);
         let size = if config.searches_size() { config.mtu_floor.clamp(200, most) } else { most };
-        Self { size, most, refused: None, probe: None, rests_until: Instant::ZERO }
+        Self { size, most, refused: None, probe: None, rests_until: Instant::ZERO, rest: RAISE }
     }
 
     /// Bytes of a datagram.
@@ -79,7 +81,8 @@ impl PathSize {
         let tries = self.probe.filter(|probe| probe.size == size).map_or(0, |probe| probe.tries);
         if tries >= TRIES {
             self.probe = None;
-            self.rests_until = now + RAISE;
+            self.rest = (self.rest + self.rest).min(RAISE);
+            self.rests_until = now + self.rest;
             return None;
         }
         let due = now + patience.max(Duration::from_micros(1));
@@ -108,7 +111,8 @@ impl PathSize {
             return false;
         }
         let floor = config.mtu_floor.clamp(200, self.most.max(200));
-        (self.size, self.probe, self.rests_until) = (floor, None, now + WARY);
+        (self.size, self.probe, self.rest) = (floor, None, WARY);
+        self.rests_until = now + WARY;
         true
     }
 
@@ -236,6 +240,22 @@ mod tests {
         assert!(!path.found(1_400, now), "an answer from before");
         settle(&mut path, 1_452, now);
         assert_eq!(path.size(), 1_452);
+    }
+
+    #[test]
+    fn after_a_fall_the_search_begins_again_soon_and_then_more_and_more_seldom() {
+        let (config, now) = (search(), Instant::from_secs(1));
+        let mut path = PathSize::new(&config);
+        let (_, mut end) = settle(&mut path, 1_472, now);
+        assert!(path.shrink(end, &config));
+        for rest in [5, 10, 20, 40, 60, 60] {
+            let due = end + Duration::from_secs(rest);
+            assert_eq!(path.deadline(), Some(due), "{rest} s");
+            end = settle(&mut path, 1_232, due).1;
+        }
+        // The path is wide again.
+        settle(&mut path, 1_472, end + RAISE);
+        assert_eq!(path.size(), 1_472);
     }
 
     #[test]

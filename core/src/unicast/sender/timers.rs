@@ -8,6 +8,8 @@ use crate::unicast::{Config, ConnEnding, Event, RetransmitReason, Side};
 
 /// Unanswered probes after which the congestion window is reset.
 const STALLED: u32 = 3;
+/// The same after which nothing seems to arrive, whatever its size.
+const DARK: u32 = 2;
 
 impl SenderEntry {
     /// True when something was sent and is not acknowledged: HA < HS.
@@ -24,7 +26,7 @@ impl SenderEntry {
     /// True when it is known to the peer and something is under way: then the
     /// path may be asked how much it carries.
     pub(in crate::unicast) const fn is_measuring(&self) -> bool {
-        self.known && self.has_unacked()
+        self.known && self.has_unacked() && self.probes < DARK
     }
 
     /// The task (UC-4): when HA < HS and both are the same as last time, the
