@@ -8,7 +8,10 @@ use crate::unicast::Config;
 /// Sizes that paths are known to have: Ethernet through a tunnel, Ethernet with
 /// and without IPv6, jumbo frames.
 const LADDER: [u32; 4] = [1_400, 1_452, 1_472, 8_952];
-/// A size is given up after so many probes without an answer.
+/// Those of a tunnel of 1 420 bytes (WireGuard) with IPv6 and IPv4: they are tried when a
+/// larger one did not arrive, so that other paths pay nothing for them.
+const BETWEEN: [u32; 2] = [1_372, 1_392];
+/// A size is given up after so many probes without an answer, it and what is below it.
 const TRIES: u8 = 3;
 /// How long until a larger one is tried again.
 const RAISE: Duration = Duration::from_secs(60);
@@ -19,6 +22,8 @@ const WARY: Duration = Duration::from_secs(5);
 #[derive(Debug, Clone, Copy)]
 struct OpenProbe {
     size: u32,
+    /// The step that the search is about.
+    step: u32,
     due: Instant,
     tries: u8,
 }
@@ -51,10 +56,17 @@ impl PathSize {
         self.size
     }
 
-    /// The next larger size.
+    /// The next larger size; less than that where the system refuses it.
     fn next(&self) -> Option<u32> {
         let steps = LADDER.into_iter().chain([self.most]);
-        steps.filter(|size| *size > self.size && *size <= self.most).min()
+        let next = steps.filter(|size| *size > self.size && *size <= self.most).min()?;
+        let least = self.refused.map_or(next, |(least, _)| least);
+        Some(if self.is_refused(next) { self.below(least).unwrap_or(next) } else { next })
+    }
+
+    /// What is tried after that one: less, if there is less that is worth a probe.
+    fn below(&self, size: u32) -> Option<u32> {
+        BETWEEN.into_iter().filter(|step| *step > self.size && *step < size).max()
     }
 
     /// True for what the system has refused a short time ago.
@@ -64,7 +76,7 @@ impl PathSize {
 
     /// When a probe is due, if the search goes on.
     pub(super) fn deadline(&self) -> Option<Instant> {
-        let size = self.next()?;
+        let size = self.probe.map_or_else(|| self.next(), |probe| Some(probe.size))?;
         let due = self.probe.map_or(self.rests_until, |probe| probe.due);
         Some(
             self.refused.filter(|_| self.is_refused(size)).map_or(due, |(_, until)| due.max(until)),
@@ -77,8 +89,9 @@ impl PathSize {
             return None;
         }
         self.refused.take_if(|(_, until)| *until <= now);
-        let size = self.next()?;
-        let tries = self.probe.filter(|probe| probe.size == size).map_or(0, |probe| probe.tries);
+        let step = self.next()?;
+        let open = self.probe.filter(|probe| probe.step == step);
+        let (size, tries) = open.map_or((step, 0), |probe| (probe.size, probe.tries));
         if tries >= TRIES {
             self.probe = None;
             self.rest = (self.rest + self.rest).min(RAISE);
@@ -86,16 +99,26 @@ impl PathSize {
             return None;
         }
         let due = now + patience.max(Duration::from_micros(1));
-        self.probe = Some(OpenProbe { size, due, tries: tries + 1 });
+        let next = self.below(size).unwrap_or(size);
+        self.probe = Some(OpenProbe { size: next, step, due, tries: tries + 1 });
         Some(size)
     }
 
     /// A datagram of that size has arrived: true when it is the new size.
     pub(super) fn found(&mut self, size: u32, now: Instant) -> bool {
-        if self.probe.is_none_or(|probe| probe.size != size) {
+        let asked = |probe: &OpenProbe| {
+            size == probe.step || (size < probe.step && BETWEEN.contains(&size))
+        };
+        let Some(probe) = self.probe.filter(asked).filter(|_| size > self.size) else {
             return false;
-        }
+        };
         (self.size, self.probe, self.rests_until) = (size, None, now);
+        if size < probe.step {
+            // What is above it was asked for once, and may have been lost by chance.
+            let above = BETWEEN.into_iter().filter(|step| *step > size && *step < probe.step).min();
+            let (size, tries) = (above.unwrap_or(probe.step), probe.tries.saturating_sub(1));
+            self.probe = Some(OpenProbe { size, tries, due: now, ..probe });
+        }
         true
     }
 
@@ -132,7 +155,7 @@ impl PathSize {
         let before = self.refused.filter(|(_, until)| *until > now);
         let least = before.map_or(size, |(least, _)| least.min(size));
         self.refused = Some((least, now + RAISE));
-        self.probe.take_if(|probe| probe.size >= size);
+        self.probe.take_if(|probe| probe.step >= size);
         let shrinks = self.size >= size && self.shrink(now, config);
         if shrinks {
             self.rests_until = now;
@@ -171,9 +194,14 @@ mod tests {
     #[test]
     fn the_largest_size_is_found_step_by_step_and_the_next_one_given_up() {
         let now = Instant::from_secs(1);
-        for (carries, size, probes) in
-            [(1_200, 1_200, 3), (1_420, 1_400, 4), (1_472, 1_472, 6), (9_000, 9_000, 5)]
-        {
+        for (carries, size, probes) in [
+            (1_200, 1_200, 3),
+            (1_420, 1_400, 4),
+            (1_472, 1_472, 6),
+            (9_000, 9_000, 5),
+            (1_372, 1_372, 4),
+            (1_392, 1_392, 4),
+        ] {
             let mut path = PathSize::new(&search());
             assert_eq!(path.size(), 1_200);
             let (asked, end) = settle(&mut path, carries, now);
@@ -186,7 +214,11 @@ mod tests {
     fn a_step_is_taken_when_the_path_carries_all_of_it() {
         let now = Instant::from_secs(1);
         for (carries, size) in [
-            (1_399, 1_200),
+            (1_371, 1_200),
+            (1_372, 1_372),
+            (1_391, 1_372),
+            (1_392, 1_392),
+            (1_399, 1_392),
             (1_400, 1_400),
             (1_451, 1_400),
             (1_452, 1_452),
@@ -205,13 +237,57 @@ mod tests {
     fn a_probe_that_was_lost_by_chance_is_sent_again_and_one_too_late_counts() {
         let mut path = PathSize::new(&search());
         let mut now = Instant::from_secs(1);
-        for _ in 0..TRIES {
-            assert_eq!(path.ask(now, TRIP), Some(1_400));
+        for size in [1_400, 1_392, 1_372] {
+            assert_eq!(path.ask(now, TRIP), Some(size));
             now += TRIP;
         }
-        assert!(path.found(1_400, now), "the answer to the last");
-        assert!(!path.found(1_400, now), "and to one before");
-        assert_eq!(path.ask(now, TRIP), Some(1_452));
+        assert!(path.found(1_400, now), "the answer to the first");
+        assert!(!path.found(1_400, now), "once more");
+        assert!(!path.found(1_372, now), "and to the last");
+        for _ in 0..TRIES - 1 {
+            assert_eq!(path.ask(now, TRIP), Some(1_452));
+            now += TRIP;
+        }
+        assert!(path.found(1_452, now), "the answer to the last");
+        assert!(!path.found(1_452, now), "and to one before");
+        assert_eq!(path.ask(now, TRIP), Some(1_472));
+    }
+
+    #[test]
+    fn one_probe_lost_by_chance_costs_a_smaller_step_and_not_the_size() {
+        for lost in 1..TRIES {
+            let mut path = PathSize::new(&search());
+            let mut now = Instant::from_secs(1);
+            for _ in 0..lost {
+                assert!(path.ask(now, TRIP).is_some());
+                now += TRIP;
+            }
+            settle(&mut path, 1_472, now);
+            assert_eq!(path.size(), 1_472, "{lost}");
+        }
+    }
+
+    #[test]
+    fn where_the_system_itself_is_in_a_tunnel_the_size_of_the_tunnel_is_found() {
+        let config = search();
+        for carries in [1_372, 1_392] {
+            let (mut path, mut now) = (PathSize::new(&config), Instant::from_secs(1));
+            while let Some(size) = path.ask(now, TRIP) {
+                now += TRIP;
+                if size > carries {
+                    assert!(!path.refused(size, now, &config));
+                } else {
+                    assert!(path.found(size, now));
+                }
+            }
+            assert_eq!(
+                (path.size(), now),
+                (
+                    carries,
+                    Instant::from_secs(1) + TRIP.ratio(if carries == 1_372 { 3 } else { 2 }, 1)
+                )
+            );
+        }
     }
 
     #[test]
@@ -263,7 +339,7 @@ mod tests {
         let (config, now) = (search(), Instant::from_secs(1));
         let mut path = PathSize::new(&config);
         assert_eq!(path.ask(now, TRIP), Some(1_400));
-        assert!(!path.refused(1_400, now, &config), "only a probe");
+        assert!(!path.refused(1_300, now, &config), "only a probe");
         assert_eq!((path.size(), path.deadline()), (1_200, Some(now + RAISE)));
         settle(&mut path, 9_000, now);
         assert_eq!(path.size(), 9_000, "the system sends it by another way");
