@@ -23,7 +23,6 @@ impl UnicastPeer {
     ) {
         let mut acks = 0;
         self.ask_size(cx);
-        self.ask_doubt(cx);
         loop {
             let mut packer = Packer::new(self.size(cx.config));
             self.say_control(&mut packer, &token, cx);
@@ -38,6 +37,7 @@ impl UnicastPeer {
                 break;
             }
         }
+        self.ask_doubt(cx);
         if let Some(receiver) = &mut self.receiver {
             receiver.asked_enough(cx);
         }
@@ -80,7 +80,8 @@ impl UnicastPeer {
         }
     }
 
-    /// A small datagram of its own asks whether large ones still arrive.
+    /// A small datagram of its own asks whether large ones still arrive. It follows those of
+    /// this turn: after a darkness they arrive first.
     fn ask_doubt(&mut self, cx: &mut UnicastCx<'_>) {
         let Some(sender) = &mut self.sender else { return };
         let mut packer = Packer::new(self.path.size() as usize - cx.config.seal.len());

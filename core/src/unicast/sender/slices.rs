@@ -16,7 +16,7 @@ const DARK: Duration = Duration::from_millis(100);
 const MUCH: u64 = 8;
 
 /// Whether large datagrams still arrive: asked with a small one, once until there is
-/// progress again.
+/// progress again, or with each probe that follows one without an answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum LargeDoubt {
     #[default]
@@ -149,6 +149,14 @@ impl SenderEntry {
         }
     }
 
+    /// Asks once more, while nothing arrives: a small datagram that is answered tells a path
+    /// that loses large ones from one that loses everything.
+    pub(super) fn doubt_again(&mut self, config: &Config) {
+        if config.searches_size() && self.control.mtu() > u64::from(config.mtu_floor) {
+            self.doubt = LargeDoubt::Due;
+        }
+    }
+
     /// Adds the question to a datagram. It shows no number: what is under way is not late.
     pub(in crate::unicast) fn fill_doubt(&mut self, packer: &mut Packer, now: Instant) {
         let probe = ConnBlock::Probe { conn: self.conn, sent: self.newest };
@@ -179,22 +187,22 @@ impl SenderEntry {
     }
 
     /// True when a small datagram arrived and none of the large ones before it; or when for
-    /// two round trips, and for longer than a short darkness, nothing
-    /// arrived of what was sent again and again: the sign of a path that lost its large
-    /// datagrams.
+    /// two round trips, and for longer than a short darkness, nothing arrived of what was sent
+    /// again and again, though something came from the peer: the sign of a path that lost its
+    /// large datagrams. While nothing comes at all, nothing is known.
     pub(in crate::unicast) fn is_swallowed(&self, now: Instant, rtt: &Rtt) -> bool {
         if self.doubt == LargeDoubt::Confirmed {
             return true;
         }
         let trip = rtt.smoothed();
-        if now < self.moved_at + (trip + trip).max(DARK) {
+        let heard = self.waiting_since.is_some_and(|at| at > self.moved_at + trip);
+        if !heard || now < self.moved_at + (trip + trip).max(DARK) {
             return false;
         }
         let lost = |(seq, again): (&u64, &super::DueRepair)| {
             let slot = self.window.get((*seq - self.base) as usize);
             again.why != RetransmitReason::First && slot.is_some_and(|slot| slot.sends >= 2)
         };
-        (self.probes >= 2 && self.has_unacked())
-            || (!self.again.is_empty() && self.again.iter().take(4).all(lost))
+        !self.again.is_empty() && self.again.iter().take(4).all(lost)
     }
 }

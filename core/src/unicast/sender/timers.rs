@@ -90,6 +90,9 @@ impl SenderEntry {
         if self.probes == STALLED {
             self.control.stalled(cx.now);
         }
+        if self.probes >= DARK {
+            self.doubt_again(cx.config);
+        }
         if self.has_unacked() && !asks {
             self.resend_tail();
             self.let_first_go();
