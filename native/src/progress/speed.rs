@@ -17,8 +17,12 @@ pub(crate) struct RecentRate {
     since: Option<(Instant, u64)>,
     per_second: u64,
     grows: bool,
+    /// The rate before the last measurement was not one of the start-up.
+    settled: bool,
     /// Nothing came while it was measured last.
     pauses: bool,
+    /// Bytes are expected: none is missed before.
+    begun: bool,
     /// Since when nothing has come, and how much had come by then.
     still: Option<(Instant, u64)>,
     /// How long nothing has come, if it is long.
@@ -37,8 +41,11 @@ impl RecentRate {
             // A path's start-up says nothing about what comes after it.
             self.grows = fresh > self.per_second.saturating_mul(3) / 2;
             self.pauses = fresh == 0;
-            // The average of the old and the new rate: steady, yet it follows.
-            self.per_second = if self.grows { fresh } else { self.per_second.midpoint(fresh) };
+            // The average of the old and the new rate: steady, yet it follows. A rate of the
+            // start-up is not part of it.
+            let averaged = (self.settled || self.pauses) && !self.grows;
+            self.per_second = if averaged { self.per_second.midpoint(fresh) } else { fresh };
+            self.settled = !self.grows;
             self.since = Some((now, have));
         }
         if self.waits.is_some() {
@@ -47,14 +54,19 @@ impl RecentRate {
         self.per_second
     }
 
-    /// Before the first byte there is nothing to miss.
+    /// From now on bytes are expected.
+    pub(crate) const fn begin(&mut self) {
+        self.begun = true;
+    }
+
+    /// Before the first byte there is nothing to miss, unless it is expected.
     fn note_stillness(&mut self, now: Instant, have: u64) {
         let (since, before) = *self.still.get_or_insert((now, have));
         if have != before {
             self.still = Some((now, have));
         }
         let still = now.since(since);
-        let moved = self.per_second > 0 || self.waits.is_some();
+        let moved = self.begun || self.per_second > 0 || self.waits.is_some();
         self.waits = Some(still).filter(|still| moved && have == before && *still >= STALLED);
     }
 
@@ -62,6 +74,11 @@ impl RecentRate {
     /// from one measurement to the next, and something has come in the last one.
     const fn is_steady(&self) -> bool {
         !self.grows && !self.pauses
+    }
+
+    /// True when nothing has come for long.
+    pub(crate) const fn is_still(&self) -> bool {
+        self.waits.is_some()
     }
 
     /// The rate, and how long the rest of so many bytes takes; or that it waits.
@@ -116,7 +133,18 @@ mod tests {
         for have in 21..41 {
             lines(&mut speed, have * 100_000, 1);
         }
-        assert_eq!(speed.words(left), "1.0 MiB/s, 10 s left");
+        assert_eq!(speed.words(left), "977 KiB/s, 10 s left");
+    }
+
+    /// A receiver that has taken the offer, and a path that carries none of the bytes.
+    #[test]
+    fn a_first_byte_that_is_expected_is_missed() {
+        let mut speed = RecentRate::default();
+        speed.begin();
+        for second in 0..10 {
+            speed.update(Instant::from_secs(second), 0);
+        }
+        assert_eq!(speed.words(Some(1)), "waiting, nothing has moved for 9 s");
     }
 
     #[test]
@@ -128,17 +156,25 @@ mod tests {
         assert_eq!(speed.words(Some(1)), "");
     }
 
-    /// A path of 10 MB/s that begins with 14 KB a round trip of 100 ms and doubles
-    /// that; every estimate shown is right within a third.
+    /// Paths of 10 MB/s that begin with 14 KB a round trip and double that in each; every
+    /// estimate shown is right within a third.
     #[test]
     fn the_time_left_is_believable_while_a_path_starts_slowly() {
+        for tenths in 1..=4 {
+            believable(tenths);
+        }
+    }
+
+    /// For a round trip of so many tenths of a second.
+    fn believable(tenths: usize) {
         const WHOLE: u64 = 100_000_000;
         let mut arrived = vec![0];
         let mut trip = 14_000;
-        while let Some(have) = arrived.last().filter(|have| **have < WHOLE) {
-            arrived.push(have + trip);
-            trip = (trip * 2).min(1_000_000);
+        while let Some(have) = arrived.last().copied().filter(|have| *have < WHOLE) {
+            arrived.extend((1..=tenths as u64).map(|tenth| have + trip * tenth / tenths as u64));
+            trip = (trip * 2).min(1_000_000 * tenths as u64);
         }
+        arrived.truncate(arrived.partition_point(|have| *have < WHOLE) + 1);
         let (mut speed, mut first) = (RecentRate::default(), None);
         for (at, have) in arrived.iter().enumerate().take(arrived.len() - 10) {
             let rate = speed.update(Instant::from_micros(at as u64 * 100_000), *have);
@@ -151,6 +187,9 @@ mod tests {
                 );
             }
         }
-        assert!(first.is_some_and(|at| at <= 20), "the first after {first:?} round trips");
+        assert!(
+            first.is_some_and(|at| at <= 20 * tenths),
+            "the first after {first:?} tenths, round trips of {tenths}"
+        );
     }
 }

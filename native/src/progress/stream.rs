@@ -18,6 +18,9 @@ const DRAW_EVERY: Duration = Duration::from_millis(100);
 /// The shortest time between two lines of a log.
 const LINES_EVERY: Duration = Duration::from_secs(2);
 
+/// What is waited for when all has arrived.
+const WRITES: &str = "all of it is there, and not yet written";
+
 /// Reports events of several parallel streams.
 #[derive(Clone, Copy)]
 pub(crate) struct Reporter {
@@ -132,6 +135,7 @@ impl StreamProgress {
     /// Now it begins.
     pub(crate) fn begin(&mut self) {
         self.begun.get_or_insert_with(|| self.clock.now());
+        self.recent.begin();
     }
 
     /// Counts bytes that took no time of ours.
@@ -154,7 +158,12 @@ impl StreamProgress {
         }
         self.shown = Some(now);
         let left = self.of.map(|of| of.saturating_sub(so_far));
-        let (amount, speed) = (amount(so_far, self.of), self.recent.words(left));
+        let speed = match left {
+            // A slow disk, or a program that reads slowly.
+            Some(0) if self.recent.is_still() => WRITES.to_owned(),
+            left => self.recent.words(left),
+        };
+        let amount = amount(so_far, self.of);
         let Self { name, of, .. } = self;
         if let Some(bar) = &self.bar {
             let name = &Shown(name).to_string();

@@ -128,6 +128,36 @@ fn what_cannot_be_read_is_named_on_both_sides_and_the_rest_arrives() {
     assert!(!place.path("in/shared/a").exists());
 }
 
+/// Ctrl-C at the receiver is an answer, for which nothing is waited; with `--wait` the
+/// receiver may be started again.
+#[test]
+fn a_receiver_that_its_user_stops_ends_its_sender_unless_that_is_to_wait() {
+    let place = Place::new();
+    let bytes = noise(3_000_000);
+    fs::write(place.path("film"), &bytes).unwrap();
+    let (running, at) = receiving(&place, &["--once"]);
+    let slow = ["send", "--open", &at, "film", "--limit-rate", "1M"];
+    let stop = |running: Running, part: &str, sender: &mut Child| {
+        until("it is under way", || {
+            fs::metadata(place.path(part)).is_ok_and(|part| part.len() > 60_000)
+        });
+        assert!(sender.try_wait().unwrap().is_none(), "it sends");
+        running.signal("INT");
+        assert_eq!(running.end().code(), Some(130));
+    };
+    let mut sender = spawned(place.servent(&slow));
+    stop(running, "in/film.part", &mut sender);
+    complains(&finish(sender), 9, "was stopped by its user; about ");
+
+    let again = ["receive", "--once", "--open", "--yes", "--listen", &at, "-o", "again/"];
+    let running = Running::start(place.servent(&again));
+    let mut sender = spawned(place.servent(&[&slow[..], &["--wait=60s"]].concat()));
+    stop(running, "again/film.part", &mut sender);
+    succeeds(&place.run(&again));
+    succeeds(&finish(sender));
+    assert_same(&place.path("again/film"), &bytes);
+}
+
 /// A sender without its receiver.
 struct Waiting(Child);
 

@@ -29,13 +29,13 @@ use super::offered::{NoRoom, room};
 use super::other_side::{OtherSide, RelayPlace};
 use super::questions::{Counted, One, Questions};
 use super::receive_door::{ReceiveDoor, ReceiveMeeting, door, door_of_meeting, wrong_link};
-use super::receive_failed::{TakeEnd, failed};
+use super::receive_failed::{TakeEnd, failed, stopped};
 use super::receive_from::{check_sender, link_for_get};
 use super::receive_place::{place, receive_number};
 use super::seats::{Greetings, SenderSeat};
 use super::silence::tell_silence;
 use super::tally::{TransferTally, TransferWords};
-use super::unicast::{PORT, Travel, listening, title};
+use super::unicast::{BY_USER, PORT, Travel, listening, title};
 use crate::cli::Common;
 use crate::cli::amount::size;
 use crate::cli::ask::{Person, no_terminal};
@@ -471,18 +471,7 @@ impl Receiver {
         let now = || self.sender_at(whereabouts.now());
         let mut tally = TransferTally::new(&self.reporter, &entries, title.clone(), Box::new(now));
         let sender = now(); // It may have moved while the user was asked.
-        self.reporter.tell(
-            &sender.placed(
-                "from",
-                json!({
-                    "event": "receiving",
-                    "name": title,
-                    "files": tally.files(),
-                    "bytes": tally.bytes(),
-                }),
-            ),
-            &format!("receiving {} from {sender}", Shown(&title)),
-        );
+        self.say_receiving(&title, &sender, &tally);
         let number = self.begun.fetch_add(1, Ordering::Relaxed) + 1;
         let before = endpoint.counters();
         let silence = (transfer.silence(), &self.silent);
@@ -490,6 +479,12 @@ impl Receiver {
         let how = tokio::select! {
             how = transfer.receive(inbox, |told| tally.told("received", told)) => how,
             never = tell_silence(silence, now, tell) => match never {},
+            () = self.questions.withdrawn() => {
+                tally.finish();
+                transfer.refuse(BY_USER).await;
+                let sender = self.sender(&transfer);
+                return Err(stopped((&transfer, &sender), &title, tally.bytes()));
+            }
         };
         tally.finish();
         let sender = self.sender(&transfer);
@@ -521,6 +516,18 @@ impl Receiver {
             why if self.may_come_again(&why) => Ok(TakeEnd::Gone(failure)),
             _ => Err(failure),
         }
+    }
+
+    /// The user has agreed, and the sender begins.
+    fn say_receiving(&self, title: &str, sender: &OtherSide, tally: &TransferTally<'_>) {
+        let fact = json!({
+            "event": "receiving",
+            "name": title,
+            "files": tally.files(),
+            "bytes": tally.bytes(),
+        });
+        let sentence = format!("receiving {} from {sender}", Shown(title));
+        self.reporter.tell(&sender.placed("from", fact), &sentence);
     }
 
     /// The sender of a transfer, by where it is now.

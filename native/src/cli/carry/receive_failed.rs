@@ -37,8 +37,6 @@ pub(crate) fn failed(
     length: Option<u64>,
 ) -> Failure {
     let exit = exit_of(why);
-    let of = length.map_or_else(String::new, |length| format!(" of {}", bytes(length)));
-    let have = bytes(transfer.here());
     let why = match why {
         ReceiveError::Write(why) => format!("cannot write here: {}", error_text(why)),
         ReceiveError::Gone(why @ Lost::PlaceEnds) => why.to_string(), // The sender may be there.
@@ -48,8 +46,25 @@ pub(crate) fn failed(
         why => why.to_string(),
     };
     let (title, why) = (Shown(title), Shown(&why));
-    let what = format!("{title} from {sender} is not whole: {why}; {have}{of} had arrived");
-    let failure = Failure::new(exit, what);
+    let what = format!("{title} from {sender} is not whole: {why}");
+    with_part(Failure::new(exit, what), transfer, length)
+}
+
+/// The user of this side has stopped it.
+pub(crate) fn stopped(
+    (transfer, sender): (&OfferedTransfer, &OtherSide),
+    title: &str,
+    length: Option<u64>,
+) -> Failure {
+    let what = format!("stopped before {} from {sender} was whole", Shown(title));
+    with_part(Failure::new(Exit::Interrupted, what), transfer, length)
+}
+
+/// The same with how much has arrived, and where that is.
+fn with_part(failure: Failure, transfer: &OfferedTransfer, length: Option<u64>) -> Failure {
+    let of = length.map_or_else(String::new, |length| format!(" of {}", bytes(length)));
+    let what = format!("{}; {}{of} had arrived", failure.what, bytes(transfer.here()));
+    let failure = Failure { what, ..failure };
     match transfer.part().map(|part| format!("what had arrived is in {}", part.display())) {
         Some(part) if length.is_some() => {
             failure.next(format!("{part}; sent again, only the rest travels"))

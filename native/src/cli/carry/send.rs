@@ -24,7 +24,7 @@ use super::many::{Giving, PlaceGiving, give, give_at_place};
 use super::other_side::OtherSide;
 use super::silence::{free_seat, leave_seat};
 use super::tally::{TransferTally, TransferWords};
-use super::unicast::{Travel, enlarged, paced, title};
+use super::unicast::{BY_USER, Travel, enlarged, paced, title};
 use crate::cli::Common;
 use crate::cli::amount::{rate, some};
 use crate::cli::finding::dial::{bind_for, check_receiver, resolve};
@@ -366,7 +366,7 @@ impl RunningSend<'_> {
             let (next, over) = wait.next(Instant::now(), pause);
             tokio::select! {
                 () = sleep_until(next) => {}
-                () = signals.first() => return Err(stopped(&title)),
+                () = signals.first() => return Err(stopped(&title, self.repeatable())),
             }
             if over {
                 return wait.over();
@@ -462,7 +462,7 @@ impl RunningSend<'_> {
             let peer = tokio::select! {
                 peer = self.find() => peer?,
                 () = is_late(until) => return Err(Self::late()),
-                () = signals.first() => return Err(stopped(title).into()),
+                () = signals.first() => return Err(stopped(title, self.repeatable()).into()),
             };
             let options = enlarged(self.options.clone(), peer);
             let endpoint = bind_for(peer, self.from, options).await?;
@@ -485,7 +485,7 @@ impl RunningSend<'_> {
                 })
             }
             () = is_late(until) => Err(Self::late()),
-            () = signals.first() => Err(stopped(title).into()),
+            () = signals.first() => Err(stopped(title, self.repeatable()).into()),
         };
         match found {
             Ok(FoundPeer { peer, at, news, .. }) => {
@@ -535,7 +535,10 @@ impl RunningSend<'_> {
             return;
         }
         let fact = json!({ "event": "offered", "name": title });
-        let sentence = format!("the receiver is asked whether it takes {}", self.sized(title));
+        let sentence = format!(
+            "the receiver has the offer of {}, and has not answered yet",
+            self.sized(title)
+        );
         self.reporter.tell(&fact, &sentence);
     }
 
@@ -576,8 +579,12 @@ impl RunningSend<'_> {
         sender: &TransferSender,
     ) -> SendTrouble {
         let there = sender.progress().acknowledged > 0;
-        let away =
-            matches!(why, SendFailure::Unanswered | SendFailure::Closed | SendFailure::Gone { .. });
+        let away = match &why {
+            SendFailure::Unanswered | SendFailure::Closed | SendFailure::Gone { .. } => true,
+            // Its user may start it again; a sender that is not to wait is answered.
+            SendFailure::Refused { begun: true, why } => self.patience.asked && why == BY_USER,
+            _ => false,
+        };
         let failure = failed(why, &self.receiver(sender.whereabouts().now()), length, sender);
         if away { SendTrouble::Away(failure, there) } else { SendTrouble::Final(failure) }
     }

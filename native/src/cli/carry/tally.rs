@@ -307,8 +307,13 @@ fn path(kind: &str, counters: &EndpointCounters) -> String {
         0 => String::new(),
         us => format!(", round trip {}.{:03} ms", us / 1_000, us % 1_000),
     };
-    let again = again(counters) * 1_000 / (protocol.sent + again(counters)).max(1);
-    format!("{kind}, datagrams of {size} bytes{trip}, {}.{} % sent again", again / 10, again % 10)
+    let mut path = format!("{kind}, datagrams of {size} bytes{trip}");
+    // Only the sender of the files knows.
+    if sends {
+        let again = again(counters) * 1_000 / (protocol.sent + again(counters)).max(1);
+        let _ = write!(path, ", {}.{} % sent again", again / 10, again % 10);
+    }
+    path
 }
 
 /// Messages that were sent again because they were missing: not those that only tried

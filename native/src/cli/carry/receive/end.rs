@@ -196,20 +196,20 @@ impl Receiver {
         ended.and_then(|()| Ok(whole?))
     }
 
-    /// The user stops it. A sender that waits for an answer is told that there is
-    /// none; what is under way ends with the endpoint.
+    /// The user stops it. A sender that waits for an answer is told that there is none, and
+    /// one whose files are under way that the user has stopped it.
     pub(super) async fn stopped(
         &self,
         awaited: Option<AwaitedSender>,
         running: &mut JoinSet<Result<TakeEnd, Failure>>,
     ) -> Result<(), Failure> {
         let (asked, under_way) = (self.questions.withdraw(), self.questions.agreed.count());
-        let mut unasked = Vec::new();
+        let mut ended = Vec::new();
         let told = async {
-            while unasked.len() < asked {
+            while ended.len() < asked + under_way {
                 match running.join_next().await {
                     Some(Ok(Err(failure))) if failure.exit == Exit::Interrupted => {
-                        unasked.push(failure)
+                        ended.push(failure)
                     }
                     Some(_) => {}
                     None => return,
@@ -218,10 +218,10 @@ impl Receiver {
         };
         // A sender that is gone does not hear it.
         let _ = tokio::time::timeout(GOODBYE, told).await;
-        if under_way == 0 && unasked.len() == 1 {
-            return unasked.pop().map_or(Ok(()), Err);
+        if asked + under_way == 1 && ended.len() == 1 {
+            return ended.pop().map_or(Ok(()), Err);
         }
-        for failure in &unasked {
+        for failure in &ended {
             self.tell_failed(failure);
         }
         match (under_way, asked, self.once) {

@@ -62,7 +62,7 @@ impl RunningSend<'_> {
                 // looked at behind it would wait for its end.
                 () = signals.first() => {
                     sender.stop(BY_USER).await;
-                    Err(stopped(title).into())
+                    Err(stopped(title, self.repeatable()).into())
                 }
                 outcome = sender.send(self.offer, self.code, told) => {
                     outcome.map_err(|why| self.trouble(why, bytes, sender))
@@ -79,7 +79,7 @@ impl RunningSend<'_> {
                     tokio::select! {
                         found = again => Err(SendTrouble::Again(Box::new(found))),
                         () = tokio::time::sleep(FOUND_SOON) => outcome,
-                        () = signals.first() => Err(stopped(title).into()),
+                        () = signals.first() => Err(stopped(title, self.repeatable()).into()),
                     }
                 }
                 outcome => outcome,

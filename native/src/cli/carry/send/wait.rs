@@ -14,13 +14,19 @@ const COME_AGAIN: Duration = Duration::from_secs(60);
 pub(super) struct SendPatience {
     pub(super) to_come: Option<Duration>,
     to_come_again: Option<Duration>,
+    /// The user has said how long.
+    pub(super) asked: bool,
 }
 
 impl SendPatience {
     pub(super) fn new(wait: Option<Option<Duration>>) -> Self {
         match wait {
-            None => Self { to_come: Some(Duration::ZERO), to_come_again: Some(COME_AGAIN) },
-            Some(wait) => Self { to_come: wait, to_come_again: wait },
+            None => Self {
+                to_come: Some(Duration::ZERO),
+                to_come_again: Some(COME_AGAIN),
+                asked: false,
+            },
+            Some(wait) => Self { to_come: wait, to_come_again: wait, asked: true },
         }
     }
 }
