@@ -175,7 +175,7 @@ async fn visitor(
         },
         Err(failure) => {
             let fact = json!({ "event": "missed", "why": failure.what });
-            reporter.tell(&fact, &format!("a receiver did not get through: {failure}"));
+            place.tell(fact, &format!("did not get through: {failure}"), &reporter);
         }
     }
     leave(endpoint, GOODBYE).await;
