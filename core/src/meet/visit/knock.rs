@@ -1,4 +1,4 @@
-//! DoorKnocking at the addresses of the other side, and choosing a pair (PA-12).
+//! Knocking at the addresses of the other side, and choosing a pair (PA-12).
 
 use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
@@ -49,7 +49,7 @@ pub(super) struct MeetingName {
 
 /// A visitor that has been introduced.
 #[derive(Debug, Clone)]
-pub(super) struct DoorKnocking {
+pub(super) struct Knocking {
     knocker: Knocker,
     place: SocketAddr,
     /// The number of the other side's registration.
@@ -85,7 +85,7 @@ pub(super) struct IntroducedSide<'a> {
     pub(super) name: MeetingName,
 }
 
-impl DoorKnocking {
+impl Knocking {
     pub(super) fn new(
         now: Instant,
         IntroducedSide { place, it, card, name }: IntroducedSide<'_>,

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use self::ask::PlaceAsking;
 use self::budget::KnockBudget;
-use self::knock::{DoorKnocking, IntroducedSide, MeetingName};
+use self::knock::{IntroducedSide, Knocking, MeetingName};
 use self::knocker::Knocker;
 use super::name::meeting_peer;
 use super::{Config, Event, MeetFailure};
@@ -113,7 +113,7 @@ pub struct MeetVisitor {
     stage: VisitStage,
     /// Another side that was introduced when there was a direct path: it takes the place of
     /// the first when it has proved itself by knocks.
-    next: Option<DoorKnocking>,
+    next: Option<Knocking>,
     located: Option<(SocketAddr, NatMapping)>,
     /// What is left for knocks.
     budget: KnockBudget,
@@ -128,7 +128,7 @@ pub struct MeetVisitor {
 enum VisitStage {
     Idle,
     Asking(PlaceAsking),
-    Knocking(DoorKnocking),
+    Knocking(Knocking),
 }
 
 impl MeetVisitor {
@@ -298,7 +298,7 @@ impl MeetVisitor {
         let seen = self.located.map(|(seen, _)| seen);
         let name = meeting_peer(self.rng.fork("peer", it.other ^ self.nonce).next_u64());
         let name = MeetingName { name, again: core::mem::replace(&mut self.has_met, true) };
-        let knocking = DoorKnocking::new(
+        let knocking = Knocking::new(
             now,
             IntroducedSide { place: from, it: &it, card, name },
             (knocker, seen, ours),
@@ -401,7 +401,7 @@ impl Engine for MeetVisitor {
             VisitStage::Asking(asking) => Some((asking.deadline(), "place")),
             VisitStage::Knocking(knocking) => {
                 let deadlines = [Some(knocking), self.next.as_ref()].into_iter().flatten();
-                deadlines.filter_map(DoorKnocking::deadline).min().map(|at| (at, "knock"))
+                deadlines.filter_map(Knocking::deadline).min().map(|at| (at, "knock"))
             }
         }
     }
