@@ -5,6 +5,7 @@ mod drawn_lines;
 mod lines;
 mod oracles;
 mod pa;
+mod pa_lies;
 mod presets;
 mod random;
 mod stories;

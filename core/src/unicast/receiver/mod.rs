@@ -246,7 +246,7 @@ impl Receiver {
             && let Some(gap) = self.gaps.fill(seq)
         {
             if again && gap.asked == 1 {
-                rtt.sample(cx.now.since(gap.asked_at));
+                rtt.sample(cx.now, cx.now.since(gap.asked_at));
             }
             self.patience.filled(gap, (again, bytes), cx.now);
         }

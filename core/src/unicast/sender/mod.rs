@@ -313,11 +313,7 @@ impl SenderEntry {
             return None;
         }
         let whole = cx.now.since(slot.sent_at);
-        // A delay longer than the whole time is a lie; then the whole time
-        // counts.
-        let delay = crate::time::Duration::from_micros(ack.delay);
-        let trip = if delay < whole { whole - delay } else { whole };
-        rtt.sample(trip);
+        let trip = rtt.acknowledged(cx.now, whole, Duration::from_micros(ack.delay));
         let (smoothed, variation, timeout) = (rtt.smoothed(), rtt.variation(), rtt.timeout(0));
         cx.trace(|peer| Event::Rtt { peer, smoothed, variation, timeout });
         Some(trip)

@@ -12,6 +12,7 @@ use servent_core::rng::Rng;
 use servent_core::time::Instant;
 use servent_core::unicast::{Config, DeliveryOrder, UnicastPayload};
 
+use super::lie::Liar;
 use super::run::{address, is_sender};
 use super::{LineFlow, LineWorld};
 use crate::links::datagram::Direction;
@@ -177,6 +178,7 @@ pub(super) struct Flow {
     /// Datagrams sent to the receiver, and those of them that might be marked.
     pub(super) sent: u64,
     pub(super) capable: u64,
+    pub(super) liar: Option<Liar>,
 }
 
 impl Flow {
@@ -190,6 +192,7 @@ impl Flow {
             plan: flow.clone(),
             sent: 0,
             capable: 0,
+            liar: plan.lie.map(|lie| Liar::new(lie, plan.config.seal, plan.back.latency)),
         }
     }
 

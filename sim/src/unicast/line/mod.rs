@@ -8,6 +8,7 @@
 pub mod cells;
 mod flow;
 mod host;
+mod lie;
 mod policer;
 mod report;
 mod run;
@@ -19,6 +20,7 @@ use servent_core::time::{Duration, Instant};
 use servent_core::unicast::{Config, Congestion, SenderView};
 
 pub use self::host::HostDelay;
+pub use self::lie::{LineLie, LyingTime};
 pub use self::policer::Policer;
 pub use self::report::{FlowReport, LineReport};
 use crate::links::datagram::DatagramLink;
@@ -52,6 +54,8 @@ pub struct LineWorld {
     pub policer: Option<Policer>,
     /// Why hosts do not run at once.
     pub delays: Vec<HostDelay>,
+    /// What receivers lie about.
+    pub lie: Option<LyingTime>,
     /// Seed of all random numbers.
     pub seed: u64,
 }
@@ -112,6 +116,7 @@ impl Default for LineWorld {
             blackouts: Vec::new(),
             policer: None,
             delays: Vec::new(),
+            lie: None,
             seed: 1,
         }
     }

@@ -187,7 +187,21 @@ impl<'a> Line<'a> {
         self.out = out;
     }
 
+    /// What leaves a node, as a liar has it.
+    fn twisted(&mut self, from: u32, data: UnicastPayload) -> Option<UnicastPayload> {
+        let now = earlier(self.now);
+        let Some(liar) = &mut self.flows[(from / 2) as usize].liar else { return Some(data) };
+        if !is_sender(from) {
+            return liar.tells(now, data);
+        }
+        if let Some(forged) = liar.sees(now, &data) {
+            self.calendar.plan(self.now, Due::Arrive(from, forged, false));
+        }
+        Some(data)
+    }
+
     fn launch(&mut self, from: u32, to: u32, data: UnicastPayload) {
+        let Some(data) = self.twisted(from, data) else { return };
         let Self { plan, now, there, flows, .. } = self;
         let bytes = data.len() as u32;
         let dark = plan.blackouts.iter().any(|it| it.holds(earlier(*now)));
