@@ -189,6 +189,8 @@ pub enum ConnEnding {
     Replaced,
     /// The host dropped it.
     Forgotten,
+    /// The peer acknowledged what was never sent, again and again.
+    Deceived,
 }
 
 /// A limit that was reached.

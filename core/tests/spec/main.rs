@@ -44,5 +44,6 @@ mod sw_source;
 mod uc;
 mod uc_congestion;
 mod uc_ends;
+mod uc_lies;
 mod uc_life;
 mod wb;

@@ -24,6 +24,7 @@ const REASONS = { tail: 'nothing moved', missing: 'the receiver misses it', firs
 const ENDINGS = {
   asked: 'the application closed it', idle: 'nothing was sent for long', unreachable: 'the other end is silent', finished: 'everything was delivered',
   abandoned: 'the other end no longer has what is missing', replaced: 'the other end began a new one', forgotten: 'it was dropped here',
+  deceived: 'the other end acknowledged what was never sent',
 };
 /** @type {Record<string, string>} */
 const REJECTIONS = {

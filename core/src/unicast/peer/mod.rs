@@ -230,6 +230,10 @@ impl UnicastPeer {
                 Some(sender) if sender.conn == ack.conn => {
                     self.budget.free = true;
                     sender.ack(ack, &mut self.rtt, cx);
+                    if sender.is_deceived(&self.rtt) {
+                        sender.state.close(cx, sender.conn, Side::Sender, ConnEnding::Deceived);
+                        self.depart(true, cx);
+                    }
                 }
                 _ => self.unknown(ack.conn, cx),
             },

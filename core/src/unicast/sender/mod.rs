@@ -2,6 +2,7 @@
 //! they are acknowledged.
 
 mod control;
+mod false_acks;
 mod fill;
 mod marks;
 mod slices;
@@ -11,6 +12,7 @@ use alloc::collections::BTreeMap;
 use alloc::collections::VecDeque;
 
 use self::control::{Reveals, SendControl};
+use self::false_acks::FalseAcks;
 use self::slices::LargeDoubt;
 pub(super) use self::slices::Slices;
 
@@ -87,6 +89,7 @@ pub(super) struct SenderEntry {
     again: BTreeMap<u64, DueRepair>,
     /// The highest number the receiver is known to have.
     newest: u64,
+    lies: FalseAcks,
     /// When something was last sent, when there was last progress, and since
     /// when we have been waiting for the peer.
     sent_at: Instant,
@@ -129,6 +132,7 @@ impl SenderEntry {
             opening: false,
             again: BTreeMap::new(),
             newest: 0,
+            lies: FalseAcks::default(),
             sent_at: cx.now,
             moved_at: cx.now,
             path_since: Instant::ZERO,
@@ -231,10 +235,11 @@ impl SenderEntry {
     /// Handles an acknowledgement (UC-2, UC-5).
     pub(super) fn ack(&mut self, ack: Ack, rtt: &mut Rtt, cx: &mut UnicastCx<'_>) {
         let sent = self.highest_sent();
-        let beyond = ack.wanted.last().is_some_and(|(_, last)| *last > sent);
-        if ack.newest > sent || beyond {
+        if self.is_false(&ack) {
+            self.lies.add(cx.now);
             return cx.reject(ack.conn, Rejection::BeyondSent);
         }
+        self.lies = FalseAcks::default();
         cx.counters.acks_received += 1;
         self.known = true;
         self.token = None;

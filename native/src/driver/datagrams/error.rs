@@ -28,6 +28,10 @@ pub enum Lost {
     /// connection.
     #[error("it was started again, and knows nothing of this")]
     Restarted,
+    /// The peer acknowledged what it cannot have: it lies, or a program on the way has written
+    /// to it in our name.
+    #[error("it acknowledged what was never sent")]
+    Deceived,
     /// The peer was reached through a meeting place, and has left it.
     #[error("it has left the meeting")]
     Left,

@@ -319,13 +319,20 @@ impl Messaging {
                     ConnEnding::Abandoned => Err(Lost::Abandoned),
                     ConnEnding::Replaced => Err(Lost::Replaced),
                     ConnEnding::Idle => Err(Lost::Idle),
-                    ConnEnding::Asked | ConnEnding::Unreachable | ConnEnding::Forgotten => return,
+                    // Of a sender.
+                    ConnEnding::Asked
+                    | ConnEnding::Unreachable
+                    | ConnEnding::Forgotten
+                    | ConnEnding::Deceived => return,
                 };
                 self.assign(); // Earlier deliveries come first.
                 self.incoming_ended(peer, conn, how);
             }
             E::Closed { peer, side: Side::Sender, why: ConnEnding::Replaced, .. } => {
                 self.silent.push((peer, Lost::Replaced));
+            }
+            E::Closed { peer, side: Side::Sender, why: ConnEnding::Deceived, .. } => {
+                self.silent.push((peer, Lost::Deceived));
             }
             E::Closed { peer, side: Side::Sender, why: ConnEnding::Finished, .. } => {
                 // We did not end it.

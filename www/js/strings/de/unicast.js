@@ -28,6 +28,7 @@ const REASONS = { tail: 'sich nichts bewegt hat', missing: 'der Empfänger danac
 const ENDINGS = {
   asked: 'die Anwendung hat geschlossen', idle: 'lange wurde nichts gesendet', unreachable: 'das andere Ende schweigt', finished: 'alles ist zugestellt',
   abandoned: 'das andere Ende hat nicht mehr, was fehlt', replaced: 'das andere Ende hat eine neue begonnen', forgotten: 'sie wurde hier fallen gelassen',
+  deceived: 'das andere Ende hat bestätigt, was nie gesendet wurde',
 };
 /** @type {Record<string, string>} */
 const REJECTIONS = {

@@ -28,6 +28,7 @@ const REASONS = { tail: 'no se ha movido nada', missing: 'el receptor lo pide', 
 const ENDINGS = {
   asked: 'la aplicación cerró', idle: 'hace mucho que no se envía nada', unreachable: 'el otro extremo calla', finished: 'todo está entregado',
   abandoned: 'el otro extremo ya no tiene lo que falta', replaced: 'el otro extremo empezó una nueva', forgotten: 'aquí se tiró',
+  deceived: 'el otro extremo confirmó lo que nunca se envió',
 };
 /** @type {Record<string, string>} */
 const REJECTIONS = {

@@ -28,6 +28,7 @@ const REASONS = { tail: 'rien n’a bougé', missing: 'le récepteur le demande'
 const ENDINGS = {
   asked: 'l’application a fermé', idle: 'rien n’a été envoyé depuis longtemps', unreachable: 'l’autre bout se tait', finished: 'tout est remis',
   abandoned: 'l’autre bout n’a plus ce qui manque', replaced: 'l’autre bout en a commencé une nouvelle', forgotten: 'elle a été jetée ici',
+  deceived: 'l’autre bout a acquitté ce qui n’a jamais été envoyé',
 };
 /** @type {Record<string, string>} */
 const REJECTIONS = {
