@@ -6,8 +6,8 @@ use std::net::SocketAddr;
 
 use servent_core::engine::{Engine as _, Fx};
 use servent_core::meet::{
-    Config, MeetCard, MeetFailure, MeetKey, MeetSide, MeetVisitor, MeetingId, NatMapping, Visit,
-    VisitInput, VisitOutput, is_meeting_peer,
+    Config, MeetCard, MeetFailure, MeetKey, MeetRefusal, MeetSide, MeetVisitor, MeetingId,
+    NatMapping, Visit, VisitInput, VisitOutput, is_meeting_peer,
 };
 use servent_core::rng::Rng;
 use servent_core::time::{Duration, Instant};
@@ -432,4 +432,48 @@ fn pa_12_a_side_that_was_started_anew_takes_the_direct_path_when_it_has_proved_i
         .collect();
     assert!(matches!(met[..], [peer] if is_meeting_peer(peer.ip())), "{:?}", two.told[1]);
     assert_eq!(two.path(0), Some(host(2)));
+}
+
+/// The name of a meeting travels in clear text, and whatever has a seat can tell a place that
+/// it wants no more callers.
+#[test]
+fn pa_10_a_caller_believes_only_a_listener_that_knows_the_code() {
+    let ended = |nonce, proof| VisitInput::Packet {
+        from: place(),
+        packet: MeetPacket::Ended { nonce, proof },
+    };
+    let failed = |two: &TwoVisitors, which: usize| {
+        two.told[which].iter().any(|told| matches!(told, VisitOutput::Failed { .. }))
+    };
+    let proof = KEY.end_proof(MEETING);
+    for which in 0..2 {
+        let mut two = TwoVisitors::new();
+        let nonce = two.numbers[which];
+        let other = MeetingId([2; 16]);
+        for forged in [0, proof ^ 1, MeetKey(7, 7).end_proof(MEETING), KEY.end_proof(other)] {
+            two.give(which, ended(nonce, forged));
+        }
+        two.give(which, ended(nonce ^ 1, proof));
+        let refused = MeetPacket::Refused { nonce, why: MeetRefusal::Over };
+        two.give(which, VisitInput::Packet { from: place(), packet: refused });
+        assert!(!failed(&two, which));
+        two.give(which, ended(nonce, proof));
+        assert_eq!(failed(&two, which), which == 0, "only a caller is told");
+    }
+}
+
+/// What is not signed is no meeting: a place does not take the seat away for it.
+#[test]
+fn pa_10_an_introduction_that_is_not_signed_is_not_confirmed() {
+    let mut two = TwoVisitors::new();
+    let nonce = two.numbers[1];
+    let introduce = |card| {
+        let (seen, other, wait, relays) = (host(66), 5, 0, false);
+        let it = Introduction { nonce, wait, relays, seen, other, card };
+        VisitInput::Packet { from: place(), packet: MeetPacket::Introduce(it) }
+    };
+    let card = MeetCard { mapping: NatMapping::Same, candidates: Vec::new() };
+    assert_eq!(two.give(1, introduce(Default::default())), []);
+    let sealed = card.seal(KEY, (MEETING, MeetSide::Caller, 5));
+    assert!(two.give(1, introduce(sealed)).contains(&MeetPacket::Heard { nonce }));
 }

@@ -198,31 +198,77 @@ fn pa_10_visitors_of_one_address_beside_a_flood_have_every_second_turn() {
     assert!(meetings <= 3, "one of the same address is met in {meetings} meetings");
 }
 
-/// Those that come too late are told, and wait for a listener that comes again.
+/// Those that come too late are told what the listener has said, which they can check. A place
+/// cannot: what it is told by one that has no right to say so keeps no caller from its seat.
 #[test]
 fn pa_10_a_caller_is_told_that_the_listener_wants_no_more() {
     let mut place = place();
-    let refused = |told: Vec<(SocketAddr, MeetPacket)>| match told[..] {
-        [(_, MeetPacket::Refused { why, .. })] => Some(why),
-        _ => None,
-    };
+    let over = |nonce| MeetPacket::Over { nonce, meeting: MEETING, proof: 8 };
     sit(&mut place, servent(0), MeetSide::Listener, 100);
     // Only the one that has the seat can say so.
-    place.tell(servent(1), MeetPacket::Over { nonce: 100, meeting: MEETING });
-    place.tell(servent(0), MeetPacket::Over { nonce: 101, meeting: MEETING });
+    place.tell(servent(1), over(100));
+    place.tell(servent(0), over(101));
     assert_eq!(place.place.counters().waiting, 1);
-    place.tell(servent(0), MeetPacket::Over { nonce: 100, meeting: MEETING });
-    place.tell(
-        servent(0),
-        MeetPacket::Leave { nonce: 100, meeting: MEETING, side: MeetSide::Listener },
-    );
+    place.tell(servent(0), over(100));
+    let leave = |nonce, side| MeetPacket::Leave { nonce, meeting: MEETING, side };
+    place.tell(servent(0), leave(100, MeetSide::Listener));
     for n in 0..3 {
-        let told = sit(&mut place, visitor(n), MeetSide::Caller, 200 + u64::from(n));
-        assert_eq!(refused(told), Some(MeetRefusal::Over));
+        let nonce = 200 + u64::from(n);
+        let told = sit(&mut place, visitor(n), MeetSide::Caller, nonce);
+        let told = told.into_iter().map(|(_, packet)| packet).collect::<Vec<_>>();
+        assert_eq!(told, [MeetPacket::Ended { nonce, proof: 8 }, MeetPacket::Waiting { nonce }]);
+        place.tell(visitor(n), leave(nonce, MeetSide::Caller));
         place.run(Duration::from_secs(60));
     }
-    assert_eq!(place.place.counters().meetings, 0, "no seat is taken for that");
     sit(&mut place, servent(2), MeetSide::Listener, 102);
     let told = sit(&mut place, visitor(0), MeetSide::Caller, 203);
     assert_eq!(pairs(&told), [(203, 102), (102, 203)], "it was started again");
+}
+
+/// A stranger that knows the name of a meeting, and no word of its code, comes as a caller that
+/// wants to meet one only.
+#[test]
+fn pa_10_a_caller_frees_no_seat_for_another_listener() {
+    let stranger: SocketAddr = ([192, 0, 2, 66], 9_000).into();
+    for once in [false, true] {
+        let mut place = place();
+        let take = |place: &mut MeetingPlace, from, side, nonce, once| {
+            let told = place.tell(from, MeetPacket::Question { nonce: 3 });
+            let [(_, MeetPacket::Cookie { cookie, .. })] = told[..] else { panic!("{told:?}") };
+            let card = Default::default();
+            let meeting = MEETING;
+            let it = Registration { nonce, cookie, meeting, side, rtt: 0, card, once };
+            place.tell(from, MeetPacket::Register(it))
+        };
+        take(&mut place, servent(0), MeetSide::Listener, 100, once);
+        assert_eq!(pairs(&take(&mut place, stranger, MeetSide::Caller, 200, true)).len(), 2);
+        place.tell(stranger, MeetPacket::Heard { nonce: 200 });
+        // The listener confirms nothing that is not signed.
+        for _ in 0..20 {
+            place.run(Duration::from_millis(200));
+            let told = take(&mut place, stranger, MeetSide::Listener, 300, true);
+            assert!(is_taken(&told), "{once}: {told:?}");
+        }
+        let told = take(&mut place, servent(0), MeetSide::Listener, 100, once);
+        assert!(!is_taken(&told), "{once}: it comes again");
+        let told = take(&mut place, visitor(0), MeetSide::Caller, 201, true);
+        assert_eq!(pairs(&told), [(201, 100), (100, 201)], "{once}");
+    }
+}
+
+/// A sender of several comes again for each of them: that is counted once.
+#[test]
+fn pa_10_a_listener_may_meet_more_callers_than_an_address_may_take_seats() {
+    let (mut place, seats) = (place(), Config::default().seats_per_ip);
+    for n in 0..3 * seats {
+        let number = u64::from(n);
+        let told = sit(&mut place, servent(0), MeetSide::Listener, 1_000 + number);
+        assert!(matches!(told[..], [(_, MeetPacket::Waiting { .. })]), "{n}: {told:?}");
+        let caller = ([198, 51, 100, (n % 250) as u8], 4_000).into();
+        let told = sit(&mut place, caller, MeetSide::Caller, 10_000 + number);
+        assert_eq!(pairs(&told).len(), 2, "{n}");
+        place.tell(caller, MeetPacket::Heard { nonce: 10_000 + number });
+        place.tell(servent(0), MeetPacket::Heard { nonce: 1_000 + number });
+        place.run(Duration::from_millis(100));
+    }
 }

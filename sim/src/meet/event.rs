@@ -102,7 +102,11 @@ impl PacketKind {
             Ok(MeetPacket::Introduce(_)) => Self::Introduce,
             Ok(MeetPacket::Heard { .. }) => Self::Heard,
             Ok(MeetPacket::Leave { .. } | MeetPacket::Over { .. }) => Self::Leave,
-            Ok(MeetPacket::Refused { .. } | MeetPacket::Elsewhere { .. }) => Self::Refused,
+            Ok(
+                MeetPacket::Refused { .. }
+                | MeetPacket::Ended { .. }
+                | MeetPacket::Elsewhere { .. },
+            ) => Self::Refused,
             Err(_) => Self::Data,
         };
         (kind, None)

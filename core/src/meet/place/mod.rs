@@ -1,5 +1,6 @@
 //! The meeting place: a servent that both sides of a meeting can reach.
 
+mod freed;
 mod over;
 mod owners;
 mod queue;
@@ -15,6 +16,7 @@ use core::net::SocketAddr;
 
 use serde::Serialize;
 
+use self::freed::FreedSeats;
 use self::over::EndedMeetings;
 use self::owners::SeatOwners;
 use self::queue::DatagramBatch;
@@ -110,6 +112,7 @@ pub struct MeetPlace {
     turns: VisitorTurns,
     relays: Relays,
     ended: EndedMeetings,
+    freed: FreedSeats,
     counters: PlaceCounters,
     closed: bool,
 }
@@ -129,6 +132,7 @@ impl MeetPlace {
             owners: SeatOwners::new(),
             turns: VisitorTurns::default(),
             ended: EndedMeetings::default(),
+            freed: FreedSeats::default(),
             counters: PlaceCounters::default(),
             closed: false,
         }
@@ -205,7 +209,7 @@ impl MeetPlace {
                     && let Some(seat) = meeting.seat_of(from, nonce)
                 {
                     seat.settle(now, &self.config);
-                    self.end_if_over(id, fx);
+                    self.end_if_over(now, id, fx);
                     self.rearm(id);
                 }
             }
@@ -218,12 +222,12 @@ impl MeetPlace {
                 // Its seat may be forgotten long since, or be one of another visit.
                 self.relays.leave(now, from, nonce);
             }
-            MeetPacket::Over { nonce, meeting } => {
+            MeetPacket::Over { nonce, meeting, proof } => {
                 let listener = MeetSide::Listener;
                 let seated = self.meetings.get(&meeting).and_then(|it| it.seat(listener));
                 if seated.is_some_and(|seat| seat.nonce == nonce && seat.at == from) {
                     self.vacate(meeting, listener, false, fx);
-                    self.ended.add(now, meeting);
+                    self.ended.add(now, meeting, proof);
                 }
             }
             MeetPacket::Elsewhere { nonce, cookie } => {
@@ -240,6 +244,7 @@ impl MeetPlace {
             | MeetPacket::Waiting { .. }
             | MeetPacket::Introduce(_)
             | MeetPacket::Refused { .. }
+            | MeetPacket::Ended { .. }
             | MeetPacket::Knock(_) => {}
         }
     }
@@ -277,6 +282,12 @@ impl MeetPlace {
         let (id, side, nonce) = (it.meeting, it.side, it.nonce);
         let seat = self.meetings.get(&id).and_then(|meeting| meeting.seat(side));
         let keeps = seat.is_some_and(|seat| seat.nonce == nonce);
+        if side == MeetSide::Caller
+            && let Some(proof) = self.ended.proof(now, id)
+        {
+            // A caller that cannot check it waits like any other.
+            fx.output(PlaceOutput::Packet { to: from, packet: MeetPacket::Ended { nonce, proof } });
+        }
         // One that has moved asks again.
         if seat.is_some_and(|seat| keeps && seat.is_elsewhere(now, from, &self.config)) {
             return;
@@ -294,6 +305,7 @@ impl MeetPlace {
         if !keeps {
             if side == MeetSide::Listener {
                 self.ended.remove(id);
+                self.freed.remove(id);
             }
             self.vacate(id, side, false, fx);
             self.counters.seats += 1;
@@ -327,8 +339,9 @@ impl MeetPlace {
         // it is forgotten. The number shows who it is until the other side was told it.
         let known = |seat: &MeetingSeat| seat.nonce == it.nonce && seat.introduced_to == 0;
         let calls = it.side == MeetSide::Caller;
-        if calls && self.ended.has(now, it.meeting) {
-            return Some(MeetRefusal::Over);
+        let returns = !calls && self.freed.is_of(now, it.meeting, from);
+        if !calls && seat.is_none() && !returns && self.freed.has(now, it.meeting) {
+            return Some(MeetRefusal::Taken);
         }
         let waits = |seat: &MeetingSeat| calls && seat.is_kept(now, &self.config);
         let caller = (it.meeting, from);
@@ -346,7 +359,7 @@ impl MeetPlace {
         }
         let gives_one_up =
             seat.is_some_and(|seat| seat.is_of(from)) || self.owners.meeting_at(from).is_some();
-        if !self.owners.count(now, from, (gives_one_up, &self.config)) {
+        if !returns && !self.owners.count(now, from, (gives_one_up, &self.config)) {
             return Some(MeetRefusal::TooMany);
         }
         let full = self.meetings.len() >= self.config.meetings as usize;
@@ -398,7 +411,7 @@ impl MeetPlace {
     /// Answers a registration; when the other side is there too, it is told.
     fn introduce(&mut self, now: Instant, id: MeetingId, side: MeetSide, fx: &mut PlaceEffects) {
         if self.meetings.get(&id).is_some_and(|meeting| meeting.is_spent(side.other())) {
-            self.vacate(id, side.other(), false, fx);
+            self.free(now, (id, side.other()), fx);
         }
         let Some(meeting) = self.meetings.get_mut(&id) else { return };
         let (Some(ours), Some(theirs)) = (meeting.seat(side), meeting.seat(side.other())) else {
@@ -472,13 +485,27 @@ impl MeetPlace {
         self.relays.close(&told, fx);
     }
 
-    /// Frees both seats once the two were introduced and want to meet no other: the next two
-    /// may come.
-    fn end_if_over(&mut self, id: MeetingId, fx: &mut PlaceEffects) {
-        if self.meetings.get(&id).is_some_and(Meeting::is_over) {
-            self.vacate(id, MeetSide::Caller, false, fx);
-            self.vacate(id, MeetSide::Listener, false, fx);
+    /// Frees the seats once the two were introduced and want to meet no other: the next two
+    /// may come. A listener that wants to meet more keeps its own, whatever the caller wants.
+    fn end_if_over(&mut self, now: Instant, id: MeetingId, fx: &mut PlaceEffects) {
+        let Some(meeting) = self.meetings.get(&id).filter(|meeting| meeting.is_over()) else {
+            return;
+        };
+        let listens_on = meeting.seat(MeetSide::Listener).is_some_and(|seat| !seat.once);
+        self.vacate(id, MeetSide::Caller, false, fx);
+        if !listens_on {
+            self.free(now, (id, MeetSide::Listener), fx);
         }
+    }
+
+    /// Frees the seat of one that has met another. A listener comes again for the next, and
+    /// keeps it for that.
+    fn free(&mut self, now: Instant, (id, side): (MeetingId, MeetSide), fx: &mut PlaceEffects) {
+        let seat = self.meetings.get(&id).and_then(|meeting| meeting.seat(side));
+        if let Some(seat) = seat.filter(|_| side == MeetSide::Listener) {
+            self.freed.add(now, id, seat.at);
+        }
+        self.vacate(id, side, false, fx);
     }
 
     /// Frees a seat, if it is taken.
@@ -522,7 +549,7 @@ impl MeetPlace {
                 tell(meeting, side, relays, fx);
             }
         }
-        self.end_if_over(id, fx);
+        self.end_if_over(now, id, fx);
         self.rearm(id);
     }
 }

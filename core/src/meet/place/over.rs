@@ -14,16 +14,18 @@ const MOST: usize = 1_024;
 /// What is remembered.
 #[derive(Debug, Clone, Default)]
 pub(super) struct EndedMeetings {
-    until: BTreeMap<MeetingId, Instant>,
+    /// Until when, and what its listener has said.
+    until: BTreeMap<MeetingId, (Instant, u64)>,
     order: BTreeSet<(Instant, MeetingId)>,
 }
 
 impl EndedMeetings {
-    /// The listener of a meeting has left it for good.
-    pub(super) fn add(&mut self, now: Instant, id: MeetingId) {
+    /// The listener of a meeting has left it for good, as it proves to those that know the
+    /// code's first words.
+    pub(super) fn add(&mut self, now: Instant, id: MeetingId, proof: u64) {
         self.remove(id);
         let until = now + REMEMBERED;
-        self.until.insert(id, until);
+        self.until.insert(id, (until, proof));
         self.order.insert((until, id));
         while let Some((until, id)) = self.order.first().copied()
             && (until <= now || self.order.len() > MOST)
@@ -34,13 +36,14 @@ impl EndedMeetings {
 
     /// A listener has come to it again.
     pub(super) fn remove(&mut self, id: MeetingId) {
-        if let Some(until) = self.until.remove(&id) {
+        if let Some((until, _)) = self.until.remove(&id) {
             self.order.remove(&(until, id));
         }
     }
 
-    pub(super) fn has(&self, now: Instant, id: MeetingId) -> bool {
-        self.until.get(&id).is_some_and(|until| now < *until)
+    /// What the listener of an ended meeting has said.
+    pub(super) fn proof(&self, now: Instant, id: MeetingId) -> Option<u64> {
+        self.until.get(&id).filter(|(until, _)| now < *until).map(|(_, proof)| *proof)
     }
 }
 
@@ -57,14 +60,14 @@ mod tests {
             MeetingId(id)
         };
         for n in 0..=MOST as u32 {
-            ended.add(now + Duration::from_millis(u64::from(n)), id(n));
+            ended.add(now + Duration::from_millis(u64::from(n)), id(n), u64::from(n));
         }
-        assert!(!ended.has(now, id(0)) && ended.has(now, id(1)));
+        assert!(ended.proof(now, id(0)).is_none() && ended.proof(now, id(1)) == Some(1));
         ended.remove(id(1));
-        assert!(!ended.has(now, id(1)), "its listener has come again");
+        assert!(ended.proof(now, id(1)).is_none(), "its listener has come again");
         let later = now + REMEMBERED + Duration::from_millis(3);
-        assert!(!ended.has(later, id(3)) && ended.has(later, id(4)));
-        ended.add(later, id(2));
+        assert!(ended.proof(later, id(3)).is_none() && ended.proof(later, id(4)) == Some(4));
+        ended.add(later, id(2), 2);
         assert!(ended.until.len() < MOST && ended.until.len() == ended.order.len());
     }
 }

@@ -8,7 +8,7 @@ use super::{Visit, VisitEffects, VisitOutput};
 use crate::address::canonical;
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
-use crate::wire::meet::{MeetCard, MeetPacket, NatMapping, Registration};
+use crate::wire::meet::{MeetCard, MeetPacket, MeetRefusal, MeetSide, NatMapping, Registration};
 
 /// The longest pause between two repetitions.
 const SLOWEST: Duration = Duration::from_secs(1);
@@ -168,8 +168,16 @@ impl PlaceAsking {
                 self.pause = Duration::from_micros(0);
                 None
             }
+            // That the listener has ended is to be proven.
+            MeetPacket::Refused { why: MeetRefusal::Over, .. } => None,
             MeetPacket::Refused { nonce, why } if nonce == ours && self.place() == Some(from) => {
                 Some(MeetFailure::Refused { refusal: why })
+            }
+            MeetPacket::Ended { nonce, proof } if nonce == ours && self.place() == Some(from) => {
+                let proven = proof == visit.key.end_proof(visit.meeting);
+                let calls = visit.side == MeetSide::Caller;
+                let refusal = MeetRefusal::Over;
+                (calls && proven).then_some(MeetFailure::Refused { refusal })
             }
             _ => None,
         }

@@ -179,7 +179,9 @@ impl MeetVisitor {
         if let Some(visit) = self.visit.as_ref().filter(|visit| visit.side == MeetSide::Listener)
             && let Some(to) = self.place()
         {
-            let packet = MeetPacket::Over { nonce: self.nonce, meeting: visit.meeting };
+            let Visit { key, meeting, .. } = *visit;
+            let proof = key.end_proof(meeting);
+            let packet = MeetPacket::Over { nonce: self.nonce, meeting, proof };
             fx.output(VisitOutput::Packet { to, packet });
         }
         self.end(fx);
@@ -217,7 +219,10 @@ impl MeetVisitor {
                     self.left(from, why, fx);
                 }
             }
-            MeetPacket::Cookie { .. } | MeetPacket::Waiting { .. } | MeetPacket::Refused { .. } => {
+            MeetPacket::Cookie { .. }
+            | MeetPacket::Waiting { .. }
+            | MeetPacket::Refused { .. }
+            | MeetPacket::Ended { .. } => {
                 let VisitStage::Asking(asking) = &mut self.stage else { return };
                 let told = asking.told(now, (from, &packet), (visit, self.nonce, &self.config), fx);
                 self.located = asking.located();
@@ -250,10 +255,8 @@ impl MeetVisitor {
         if self.place() != Some(from) {
             return;
         }
-        fx.output(VisitOutput::Packet {
-            to: from,
-            packet: MeetPacket::Heard { nonce: self.nonce },
-        });
+        let heard =
+            VisitOutput::Packet { to: from, packet: MeetPacket::Heard { nonce: self.nonce } };
         let met = match &mut self.stage {
             VisitStage::Knocking(knocking) => Some(knocking),
             _ => None,
@@ -262,9 +265,11 @@ impl MeetVisitor {
         if let Some(knocking) =
             met.into_iter().chain(&mut self.next).find(|knocking| knocking.other() == it.other)
         {
+            fx.output(heard);
             return knocking.seen_at(now, it.seen, (&self.config, &mut self.budget), fx);
         }
         if visit.once && matches!(self.stage, VisitStage::Knocking(_)) {
+            fx.output(heard);
             return fx.event(Event::Skipped { peer: it.seen });
         }
         if self.direct_with == Some(it.other) {
@@ -273,16 +278,19 @@ impl MeetVisitor {
             if let VisitStage::Asking(asking) = &mut self.stage {
                 asking.hears(now); // It gets no other answer until that seat is forgotten.
             }
+            fx.output(heard);
             return fx.event(Event::Skipped { peer: it.seen });
         }
         let Visit { key, meeting, side, once, .. } = *visit;
         let Some(card) = MeetCard::open(&it.card, key, (meeting, side.other(), it.other)) else {
-            // A place that changed it, or a guess of the meeting's name.
+            // A place that changed it, or a guess of the meeting's name: that is no meeting
+            // for which we would give our seat up.
             if let VisitStage::Asking(asking) = &mut self.stage {
                 asking.deceived(now);
             }
             return fx.event(Event::Unsigned { peer: from });
         };
+        fx.output(heard);
         if once {
             fx.output(VisitOutput::Introduced { place: from, seen: it.seen });
         }

@@ -22,6 +22,7 @@ pub(super) const REFUSED: u8 = 8;
 pub(super) const KNOCK: u8 = 9;
 pub(super) const ELSEWHERE: u8 = 10;
 pub(super) const OVER: u8 = 11;
+pub(super) const ENDED: u8 = 12;
 
 impl MeetPacket {
     /// The datagram.
@@ -84,10 +85,16 @@ impl MeetPacket {
                 out.put_u64(*cookie);
                 out.resize(QUESTION, 0);
             }
-            Self::Over { nonce, meeting } => {
+            Self::Over { nonce, meeting, proof } => {
                 out.put_u8(OVER);
                 out.put_u64(*nonce);
                 out.put_slice(&meeting.0);
+                out.put_u64(*proof);
+            }
+            Self::Ended { nonce, proof } => {
+                out.put_u8(ENDED);
+                out.put_u64(*nonce);
+                out.put_u64(*proof);
             }
         }
         out

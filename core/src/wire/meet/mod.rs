@@ -112,6 +112,15 @@ pub enum MeetPacket {
         nonce: u64,
         /// The meeting.
         meeting: MeetingId,
+        /// [`MeetKey::end_proof`]: a place cannot tell, and passes it on.
+        proof: u64,
+    },
+    /// A place says to a caller that the listener has left its seat for good.
+    Ended {
+        /// The number of the caller's registration.
+        nonce: u64,
+        /// What the listener has said.
+        proof: u64,
     },
 }
 
@@ -297,6 +306,13 @@ impl MeetKey {
         let mut bytes = nonce.to_be_bytes().to_vec();
         encode::put_addr(&mut bytes, at);
         self.tag(&bytes)
+    }
+
+    /// Proves that one that knows the code's first words wants no more callers: the name of
+    /// the meeting alone, which travels in clear text, is no reason to end a caller.
+    #[must_use]
+    pub fn end_proof(self, meeting: MeetingId) -> u64 {
+        self.tag(&[b"over".as_slice(), &meeting.0].concat())
     }
 
     /// The seal of some bytes.

@@ -4,8 +4,8 @@
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use super::encode::{
-    COOKIE, ELSEWHERE, HEARD, INTRODUCE, KNOCK, LEAVE, OVER, QUESTION_KIND, REFUSED, REGISTER,
-    WAITING,
+    COOKIE, ELSEWHERE, ENDED, HEARD, INTRODUCE, KNOCK, LEAVE, OVER, QUESTION_KIND, REFUSED,
+    REGISTER, WAITING,
 };
 use super::{
     CARD, Introduction, Knock, KnockStep, MAGIC, MeetPacket, MeetRefusal, MeetSide, MeetingId,
@@ -81,7 +81,12 @@ impl MeetPacket {
                 returned: reader.number()?,
                 tag: reader.number()?,
             }),
-            OVER => Self::Over { nonce: reader.number()?, meeting: MeetingId(reader.fixed()?) },
+            OVER => Self::Over {
+                nonce: reader.number()?,
+                meeting: MeetingId(reader.fixed()?),
+                proof: reader.number()?,
+            },
+            ENDED => Self::Ended { nonce: reader.number()?, proof: reader.number()? },
             other => return Err(MeetPacketError::Kind(other)),
         };
         if reader.rest.is_empty() { Ok(packet) } else { Err(MeetPacketError::Long) }
