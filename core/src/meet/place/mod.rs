@@ -1,5 +1,6 @@
 //! The meeting place: a servent that both sides of a meeting can reach.
 
+mod counters;
 mod freed;
 mod over;
 mod owners;
@@ -14,8 +15,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use core::hash::{BuildHasher as _, Hasher as _};
 use core::net::SocketAddr;
 
-use serde::Serialize;
-
+pub use self::counters::PlaceCounters;
 use self::freed::FreedSeats;
 use self::over::EndedMeetings;
 use self::owners::SeatOwners;
@@ -68,32 +68,6 @@ pub enum PlaceOutput {
     Discard { from: SocketAddr },
     /// Have the place's other port greet a visitor.
     Elsewhere { to: SocketAddr, nonce: u64 },
-}
-
-/// What a place has done since its start.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-#[non_exhaustive]
-pub struct PlaceCounters {
-    /// Questions answered with a cookie.
-    pub cookies: u64,
-    /// Seats taken.
-    pub seats: u64,
-    /// Pairs introduced.
-    pub introduced: u64,
-    /// Registrations refused.
-    pub refused: u64,
-    /// Questions and registrations left unanswered: too many of one network.
-    pub unanswered: u64,
-    /// Bytes passed on.
-    pub relayed_bytes: u64,
-    /// Bytes not passed on: more than the rate allows.
-    pub over_rate_bytes: u64,
-    /// Meetings remembered now.
-    pub meetings: u64,
-    /// Those of them in which one side waits for the other.
-    pub waiting: u64,
-    /// Meetings now that may be relayed, also those that have found a direct path.
-    pub relayed: u64,
 }
 
 pub(super) type PlaceEffects = Fx<PlaceOutput, Event>;
