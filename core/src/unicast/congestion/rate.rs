@@ -136,6 +136,12 @@ impl RateSampler {
         memory::release(&mut self.records);
     }
 
+    /// The same, and so many bytes have arrived, whatever was said before.
+    pub(in crate::unicast) fn begin_from(&mut self, now: Instant, delivered: u64) {
+        self.begin_anew(now);
+        (self.delivered, self.limited_until) = (delivered, 0);
+    }
+
     /// The same, and the measurement begins anew.
     pub(in crate::unicast) fn begin_anew(&mut self, now: Instant) {
         self.forget();

@@ -246,6 +246,17 @@ impl SendControl {
         self.early = early.min(unacked);
     }
 
+    /// True when less has arrived than the controller was told.
+    pub(super) const fn tells_less(&self) -> bool {
+        self.delivered() < self.sampler.delivered()
+    }
+
+    /// An acknowledgement was false: what was learnt from it is wrong.
+    pub(super) fn was_deceived(&mut self, now: Instant) {
+        self.sampler.begin_from(now, self.delivered());
+        self.tell(now, Signal::Moved);
+    }
+
     /// Tells the controller what an acknowledgement reveals.
     pub(super) fn reveal(&mut self, now: Instant, unacked: u64, it: Reveals) {
         let late = it.counts.late.saturating_sub(self.late);

@@ -36,6 +36,13 @@ impl SenderEntry {
         ack.newest > sent || ack.wanted.last().is_some_and(|(_, last)| *last > sent)
     }
 
+    /// True when this one, whose peer knew all that it had ever told, tells of less than one
+    /// before it: that was false. Up to `before` was missing when the last one came.
+    pub(super) const fn exposes(&self, ack: &Ack, before: u64) -> bool {
+        let latest = self.base > before || ack.newest > self.newest;
+        latest && (ack.newest < self.newest || self.control.tells_less())
+    }
+
     /// True when nothing else comes from the peer any more: what it needs is unknown.
     pub(in crate::unicast) fn is_deceived(&self, rtt: &Rtt) -> bool {
         let FalseAcks { count, first_at, last_at } = self.lies;

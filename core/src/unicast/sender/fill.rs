@@ -2,7 +2,8 @@
 
 use alloc::vec::Vec;
 
-use super::{DueRepair, SenderEntry, Slot};
+use super::control::SendControl;
+use super::{SenderEntry, Slot};
 use crate::time::Instant;
 use crate::unicast::cx::UnicastCx;
 use crate::unicast::packer::Packer;
@@ -15,6 +16,13 @@ impl Slot {
         self.sends = self.sends.saturating_add(1);
         let Self { order, continues, more, .. } = *self;
         MessageFragment { order, continues, more, payload: self.payload.clone() }
+    }
+
+    /// It no longer waits as one that was lost.
+    pub(super) fn leave(&mut self, control: &mut SendControl) {
+        if core::mem::take(&mut self.lost) {
+            control.waited(self.payload.len() as u64);
+        }
     }
 }
 
@@ -41,13 +49,15 @@ impl SenderEntry {
     /// question about the first message or the tail does not, not even behind what waits:
     /// its answer may be all that can end the wait.
     fn due_again(&mut self, now: Instant) -> Option<(u64, RetransmitReason)> {
-        let (&seq, &DueRepair { why, bytes: held }) = self.again.first_key_value()?;
+        let (&seq, &why) = self.again.first_key_value()?;
+        let Slot { lost, payload, .. } = &self.window[(seq - self.base) as usize];
+        let needs = u64::from(*lost && !payload.is_empty());
         let waits = why == RetransmitReason::Missing
-            && (!self.control.open(now) || self.control.room(self.flight) < held.min(1));
+            && (!self.control.open(now) || self.control.room(self.flight) < needs);
         if !waits {
             return Some((seq, why));
         }
-        let (&tail, &DueRepair { why, .. }) = self.again.last_key_value()?;
+        let (&tail, &why) = self.again.last_key_value()?;
         (why != RetransmitReason::Missing).then_some((tail, why))
     }
 
@@ -62,9 +72,7 @@ impl SenderEntry {
             let mut left = packer.left().saturating_sub(block_len(&ConnBlock::Data(data.clone())));
             let (mut takes, mut bytes) = (0, 0);
             let mut at = seq;
-            while let Some(again) = self.again.get(&at)
-                && again.why == why
-            {
+            while self.again.get(&at) == Some(&why) {
                 let slot = &mut self.window[(at - self.base) as usize];
                 let cost = message_len(slot.payload.len());
                 if cost > left {
@@ -73,7 +81,7 @@ impl SenderEntry {
                 left -= cost;
                 takes += cost;
                 bytes += slot.payload.len() as u64;
-                self.control.waited(again.bytes);
+                slot.leave(&mut self.control);
                 data.messages.push(slot.message(cx.now));
                 self.again.remove(&at);
                 at += 1;
@@ -171,7 +179,7 @@ impl SenderEntry {
     pub(super) fn waits_for_pace(&self) -> bool {
         let lost = || {
             let first = self.again.first_key_value();
-            first.is_some_and(|(_, again)| again.why == RetransmitReason::Missing)
+            first.is_some_and(|(_, why)| *why == RetransmitReason::Missing)
                 && self.control.room(self.flight) > 0
         };
         self.has_room() || self.has_slices() || lost()

@@ -41,17 +41,11 @@ struct Slot {
     payload: UnicastPayload,
     sent_at: Instant,
     sends: u32,
+    /// The receiver misses it, and it was not sent again yet: it is not under way.
+    lost: bool,
     order: DeliveryOrder,
     continues: bool,
     more: bool,
-}
-
-/// A retransmission.
-#[derive(Debug, Clone, Copy)]
-struct DueRepair {
-    why: RetransmitReason,
-    /// Bytes that no longer count as under way because of it.
-    bytes: u64,
 }
 
 /// A sender entry (UC-6).
@@ -86,7 +80,7 @@ pub(super) struct SenderEntry {
     /// It requested the first message and may miss all others.
     opening: bool,
     /// What is to be retransmitted in this turn.
-    again: BTreeMap<u64, DueRepair>,
+    again: BTreeMap<u64, RetransmitReason>,
     /// The highest number the receiver is known to have.
     newest: u64,
     lies: FalseAcks,
@@ -204,14 +198,30 @@ impl SenderEntry {
         let sent_at = Instant::ZERO;
         if parts == 1 {
             let (continues, more) = (false, false);
-            self.window.push_back(Slot { payload, sent_at, sends: 0, order, continues, more });
+            self.window.push_back(Slot {
+                payload,
+                sent_at,
+                sends: 0,
+                lost: false,
+                order,
+                continues,
+                more,
+            });
             return;
         }
         for from in (0..payload.len()).step_by(part) {
             let to = payload.len().min(from + part);
             let (continues, more) = (from > 0, to < payload.len());
             let payload = payload.slice(from..to);
-            self.window.push_back(Slot { payload, sent_at, sends: 0, order, continues, more });
+            self.window.push_back(Slot {
+                payload,
+                sent_at,
+                sends: 0,
+                lost: false,
+                order,
+                continues,
+                more,
+            });
         }
     }
 
@@ -268,7 +278,11 @@ impl SenderEntry {
             self.moved_at = cx.now;
             self.probes = 0;
         }
-        self.newest = self.newest.max(ack.newest);
+        let exposes = self.exposes(&ack, before);
+        self.newest = if exposes { ack.newest } else { self.newest.max(ack.newest) };
+        if exposes {
+            self.control.was_deceived(cx.now);
+        }
         self.limit = ack.upto.saturating_add(ack.messages);
         self.limit_bytes = ack.bytes;
         let (conn, highest_acked) = (self.conn, self.highest_acked());
@@ -329,7 +343,8 @@ impl SenderEntry {
     fn forget(&mut self, upto: u64) -> bool {
         let (mut freed, mut once) = (0, true);
         while self.base <= upto {
-            let Some(slot) = self.window.pop_front() else { break };
+            let Some(mut slot) = self.window.pop_front() else { break };
+            slot.leave(&mut self.control);
             freed += slot.payload.len() as u64;
             once &= slot.sends == 1;
             self.base += 1;
@@ -338,9 +353,7 @@ impl SenderEntry {
         self.flight -= freed;
         self.control.freed(freed);
         while self.again.first_key_value().is_some_and(|(seq, _)| *seq < self.base) {
-            if let Some((_, again)) = self.again.pop_first() {
-                self.control.waited(again.bytes);
-            }
+            self.again.pop_first();
         }
         self.slices.forget(self.base);
         if self.window.is_empty() {
@@ -416,13 +429,11 @@ impl SenderEntry {
         cx: &mut UnicastCx<'_>,
     ) -> (u64, Option<u64>) {
         let most = cx.config.answer_messages as usize;
-        let (mut lost, mut lowest) = (0, None);
+        let (mut lost, mut lowest, mut full) = (0, None, false);
         for (first, last) in wanted {
             for seq in (*first).max(self.base)..=*last {
-                if self.again.len() >= most {
-                    cx.limit(UnicastLimit::AnswerMessages);
-                    return (lost, lowest);
-                }
+                // What finds no room is requested again; it is not under way either.
+                full |= self.again.len() >= most;
                 let slot = &self.window[(seq - self.base) as usize];
                 // What was sent less than a round trip ago cannot have been
                 // missed yet: the request was sent before, or twice. For a
@@ -435,17 +446,22 @@ impl SenderEntry {
                 if slot.sent_at + fresh > cx.now || self.slices.has(seq) {
                     continue;
                 }
-                let bytes = slot.payload.len() as u64;
-                let before =
-                    self.again.insert(seq, DueRepair { why: RetransmitReason::Missing, bytes });
-                if before.is_none_or(|before| before.bytes == 0) {
+                let slot = &mut self.window[(seq - self.base) as usize];
+                if !core::mem::replace(&mut slot.lost, true) {
+                    let bytes = slot.payload.len() as u64;
                     self.control.wait(bytes);
                     if !elsewhere {
                         lost += bytes;
                         lowest = lowest.or(Some(seq));
                     }
                 }
+                if !full {
+                    self.again.insert(seq, RetransmitReason::Missing);
+                }
             }
+        }
+        if full {
+            cx.limit(UnicastLimit::AnswerMessages);
         }
         (lost, lowest)
     }
@@ -495,9 +511,7 @@ impl SenderEntry {
         self.opening = true;
         self.token = Some(request.token);
         if self.base < self.next {
-            self.again
-                .entry(self.base)
-                .or_insert(DueRepair { why: RetransmitReason::First, bytes: 0 });
+            self.again.entry(self.base).or_insert(RetransmitReason::First);
         } else {
             // A window that was announced before belongs to an entry that is
             // gone.
@@ -517,7 +531,7 @@ impl SenderEntry {
     /// nothing is lost, and everything is sent as if for the first time.
     fn begin_anew(&mut self) {
         let sent = (self.next - self.base) as usize;
-        self.window.range_mut(..sent).for_each(|slot| slot.sends = 0);
+        self.window.range_mut(..sent).for_each(|slot| (slot.sends, slot.lost) = (0, false));
         self.again.clear();
         (self.next, self.flight) = (self.base, 0);
         self.control.begin_anew();

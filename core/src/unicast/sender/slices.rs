@@ -59,11 +59,11 @@ impl SenderEntry {
         if self.slices.now.is_some() || !self.is_oversized(seq, packer) {
             return false;
         }
-        if let Some(again) = self.again.remove(&seq) {
-            self.control.waited(again.bytes);
+        if let Some(why) = self.again.remove(&seq) {
+            self.window[(seq - self.base) as usize].leave(&mut self.control);
             cx.counters.resent += 1;
             let (peer, conn) = (cx.peer, self.conn);
-            cx.fx.event(Event::Resent { peer, conn, from: seq, to: seq, why: again.why });
+            cx.fx.event(Event::Resent { peer, conn, from: seq, to: seq, why });
         }
         self.slices.now = Some((seq, 0));
         true
@@ -199,9 +199,9 @@ impl SenderEntry {
         if !heard || now < self.moved_at + (trip + trip).max(DARK) {
             return false;
         }
-        let lost = |(seq, again): (&u64, &super::DueRepair)| {
+        let lost = |(seq, why): (&u64, &RetransmitReason)| {
             let slot = self.window.get((*seq - self.base) as usize);
-            again.why != RetransmitReason::First && slot.is_some_and(|slot| slot.sends >= 2)
+            *why != RetransmitReason::First && slot.is_some_and(|slot| slot.sends >= 2)
         };
         !self.again.is_empty() && self.again.iter().take(4).all(lost)
     }

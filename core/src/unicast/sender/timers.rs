@@ -1,6 +1,6 @@
 //! The timers of a sender (UC-4, UC-8, UC-12).
 
-use super::{DueRepair, SenderEntry};
+use super::SenderEntry;
 use crate::time::{Duration, Instant};
 use crate::unicast::cx::UnicastCx;
 use crate::unicast::rtt::Rtt;
@@ -45,7 +45,7 @@ impl SenderEntry {
     pub(super) fn resend_tail(&mut self) {
         let seq = self.highest_sent().min(self.limit);
         if seq >= self.base {
-            self.again.entry(seq).or_insert(DueRepair { why: RetransmitReason::Tail, bytes: 0 });
+            self.again.entry(seq).or_insert(RetransmitReason::Tail);
         } else {
             self.ask_window = true;
         }
@@ -54,10 +54,8 @@ impl SenderEntry {
     /// The first of what is missing no longer waits for room in the window: what fills it
     /// may be lost, or beyond what the receiver takes, and only this makes room.
     fn let_first_go(&mut self) {
-        if let Some(mut first) = self.again.first_entry()
-            && first.get().why == RetransmitReason::Missing
-        {
-            self.control.waited(core::mem::take(&mut first.get_mut().bytes));
+        if let Some((seq, RetransmitReason::Missing)) = self.again.first_key_value() {
+            self.window[(seq - self.base) as usize].leave(&mut self.control);
         }
     }
 
@@ -98,9 +96,7 @@ impl SenderEntry {
             self.let_first_go();
             if !self.known {
                 // It is unknown whether the first message ever arrived.
-                self.again
-                    .entry(self.base)
-                    .or_insert(DueRepair { why: RetransmitReason::First, bytes: 0 });
+                self.again.entry(self.base).or_insert(RetransmitReason::First);
             }
         } else {
             self.ask_window = true;

@@ -22,6 +22,11 @@ pub enum LineLie {
     Waited,
     /// All that is under way is missing.
     AllMissing,
+    /// Told by a forger before the bottleneck, beside what is true: all that comes to it has
+    /// arrived beyond what is missing.
+    ArrivedBeyond,
+    /// The same of nothing but the newest.
+    NewestArrived,
 }
 
 /// A lie of the receivers of all flows, and while it is told.
@@ -43,6 +48,8 @@ pub(super) struct Liar {
     back: Duration,
     conn: Option<UnicastConnId>,
     highest: u64,
+    /// What the receiver has acknowledged, and the bytes that it has beyond.
+    told: (u64, u64),
     /// When each number was sent first.
     sent: BTreeMap<u64, Instant>,
     datagrams: u64,
@@ -51,7 +58,7 @@ pub(super) struct Liar {
 impl Liar {
     pub(super) fn new(plan: LyingTime, seal: Seal, back: Duration) -> Self {
         let (conn, sent) = (None, BTreeMap::new());
-        Self { plan, seal, back, conn, highest: 0, sent, datagrams: 0 }
+        Self { plan, seal, back, conn, highest: 0, told: (0, 0), sent, datagrams: 0 }
     }
 
     /// A datagram comes to the bottleneck: what a forger there tells its sender.
@@ -63,22 +70,28 @@ impl Liar {
                 self.datagrams += 1;
             }
         }
-        let forges = self.plan.what == LineLie::ArrivedAhead && self.plan.during.holds(now);
-        let conn = self.conn.filter(|_| forges && self.datagrams.is_multiple_of(4))?;
-        let (upto, counts, wanted) = (self.highest, AckCounts::default(), Vec::new());
-        let (newest, delay, messages, bytes) = (upto, 0, 1 << 16, 64 << 20);
+        let conn = self.conn.filter(|_| self.plan.during.holds(now))?;
+        let (upto, early) = match self.plan.what {
+            LineLie::ArrivedAhead if self.datagrams.is_multiple_of(4) => (self.highest, 0),
+            LineLie::ArrivedBeyond => (self.told.0, 1 << 40),
+            LineLie::NewestArrived => self.told,
+            _ => return None,
+        };
+        let (counts, wanted) = (AckCounts { early, ..AckCounts::default() }, Vec::new());
+        let (newest, delay, messages, bytes) = (self.highest, 0, 1 << 16, 64 << 20);
         let ack = Ack { conn, upto, newest, delay, messages, bytes, wanted, counts };
         Some(self.written(&Packet { blocks: alloc::vec![ConnBlock::Ack(ack)] }))
     }
 
     /// What leaves a receiver in place of a datagram.
     pub(super) fn tells(&mut self, now: Instant, data: UnicastPayload) -> Option<UnicastPayload> {
-        if !self.plan.during.holds(now) {
-            return Some(data);
-        }
         let Ok(mut packet) = Packet::parse(&data, &self.seal) else { return Some(data) };
         for block in &mut packet.blocks {
             let ConnBlock::Ack(ack) = block else { continue };
+            self.told = (ack.upto, ack.counts.early);
+            if !self.plan.during.holds(now) {
+                return Some(data);
+            }
             let fresh = self.sent.get(&ack.newest).copied();
             self.sent = self.sent.split_off(&ack.upto);
             match self.plan.what {
@@ -87,6 +100,7 @@ impl Liar {
                     ack.wanted.clear();
                 }
                 LineLie::ArrivedAhead => return None,
+                LineLie::ArrivedBeyond | LineLie::NewestArrived => {}
                 LineLie::Waited => {
                     if let Some(sent) = fresh {
                         let whole = (now.since(sent) + self.back).as_micros();
