@@ -125,8 +125,8 @@ fn a_sender_that_goes_while_the_question_stands_is_said_to_be_gone() {
     let sender = Running::from_child(sending(&place, &at));
     terminal.shows("take it? [y/N]");
     sender.signal("INT");
-    let said = terminal.shows("was not taken: the sender stopped: its user ended it");
-    assert!(said.contains("\nservent: song.ogg from"), "{said:?}");
+    let said = terminal.shows(": the sender stopped: its user ended it");
+    assert!(said.contains("\nservent: nothing was taken of song.ogg from"), "{said:?}");
     assert_eq!(running.end().code(), Some(9));
     assert!(!place.path("song2.ogg").exists() && !place.path("song2.ogg.part").exists());
 }

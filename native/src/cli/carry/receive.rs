@@ -459,7 +459,8 @@ impl Receiver {
         let inbox = inbox.limited(self.quota.clone());
         if let Err(why) = inbox.suits(&entries) {
             transfer.refuse(&why).await;
-            let what = format!("{} from {sender} was not taken: {}", Shown(&title), Shown(&why));
+            let what =
+                format!("nothing was taken of {} from {sender}: {}", Shown(&title), Shown(&why));
             return Err(Failure::new(Exit::Failed, what));
         }
         let inbox = self.fits(inbox, &transfer, &entries, &title).await?;
@@ -555,7 +556,8 @@ impl Receiver {
         let (inbox, room) = looking.await.map_err(|e| Failure::new(Exit::Failed, e.to_string()))?;
         let Err(NoRoom { why, next }) = room else { return Ok(inbox) };
         transfer.refuse_full(&why).await;
-        let what = format!("{} from {} was not taken: {why}", Shown(title), self.sender(transfer));
+        let what =
+            format!("nothing was taken of {} from {}: {why}", Shown(title), self.sender(transfer));
         Err(Failure::new(Exit::Disk, what).next(next))
     }
 }

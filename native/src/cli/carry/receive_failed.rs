@@ -46,7 +46,7 @@ pub(crate) fn failed(
         why => why.to_string(),
     };
     let (title, why) = (Shown(title), Shown(&why));
-    let what = format!("{title} from {sender} is not whole: {why}");
+    let what = format!("{title} from {sender} did not arrive whole: {why}");
     with_part(Failure::new(exit, what), transfer, length)
 }
 
@@ -56,7 +56,7 @@ pub(crate) fn stopped(
     title: &str,
     length: Option<u64>,
 ) -> Failure {
-    let what = format!("stopped before {} from {sender} was whole", Shown(title));
+    let what = format!("stopped before all of {} from {sender} was here", Shown(title));
     with_part(Failure::new(Exit::Interrupted, what), transfer, length)
 }
 

@@ -50,7 +50,11 @@ fn reached(listen: &[SocketAddr], ours: &[IpAddr]) -> Vec<SocketAddr> {
             reached.push(*at);
             continue;
         }
-        let others = ours.iter().filter(|ip| ip.is_ipv4() == at.is_ipv4() && is_of_use(**ip));
+        // One of all IPv6 addresses takes IPv4 too, unless another socket does.
+        let of_ipv4 = |other: &SocketAddr| other.is_ipv4() && other.port() == at.port();
+        let both = at.is_ipv6() && !listen.iter().any(of_ipv4);
+        let taken = |ip: &IpAddr| both || ip.is_ipv4() == at.is_ipv4();
+        let others = ours.iter().filter(|ip| taken(ip) && is_of_use(**ip));
         reached.extend(others.map(|ip| SocketAddr::new(*ip, at.port())));
     }
     if reached.is_empty() {
@@ -103,6 +107,8 @@ mod tests {
             .to_vec();
         let every = addrs(&["0.0.0.0:6346", "[::]:6346"]);
         assert_eq!(reached(&every, &ours), addrs(&["192.168.1.7:6346", "[2001:db8::7]:6346"]));
+        assert_eq!(reached(&every[1..], &ours), reached(&every, &ours), "IPv6 takes both");
+        assert_eq!(reached(&every[..1], &ours), addrs(&["192.168.1.7:6346"]));
         assert_eq!(reached(&every, &ours[..2]), addrs(&["127.0.0.1:6346"]));
         let one = addrs(&["127.0.0.1:7"]);
         assert_eq!(reached(&one, &ours), one);

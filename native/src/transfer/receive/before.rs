@@ -6,7 +6,7 @@ use servent_core::id::Guid;
 use tokio::time::timeout;
 
 use super::OfferedTransfer;
-use crate::transfer::greet::next;
+use crate::transfer::greet::{next, next_within};
 use crate::transfer::message::TransferMessage;
 use crate::transfer::receive_error::ReceiveError;
 use crate::transfer::refusal::{fail, last};
@@ -14,6 +14,9 @@ use crate::transfer::refusal::{fail, last};
 /// How long a sender may take to say whether it is our turn: one of the version before says
 /// nothing.
 const ANSWERS: Duration = Duration::from_secs(2);
+/// How long a sender that lets us wait for our turn may be silent: it says every five seconds
+/// that it is there.
+const WAITS: Duration = Duration::from_secs(12);
 
 impl OfferedTransfer {
     /// Tells the sender by which number it knows us if we come again, and waits for our turn:
@@ -36,7 +39,7 @@ impl OfferedTransfer {
 
     /// True when the sender says that it is our turn; `alive`: a keep-alive says so too.
     async fn hears_turn(&self, alive: bool) -> Result<bool, ReceiveError> {
-        match next(&self.talk).await? {
+        match next_within(&self.talk, WAITS).await? {
             TransferMessage::Alive => Ok(alive),
             TransferMessage::Turn { now } => Ok(now),
             TransferMessage::Stopped { why } => Err(ReceiveError::Stopped(why)),

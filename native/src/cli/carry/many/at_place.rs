@@ -2,6 +2,7 @@
 //! meeting place, one after the other. Each gets all of it from here, because they cannot
 //! reach each other either.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -187,6 +188,9 @@ struct CameToIt {
     /// Bytes that were carried there now.
     carried: u64,
     lacking: Vec<Lacking>,
+    /// Files that are not whole there yet: the bytes it had before, and those that have left
+    /// us since.
+    begun: BTreeMap<usize, (u64, u64)>,
 }
 
 /// What each receiver gets, and what has come of it.
@@ -304,14 +308,20 @@ impl GivenOffer {
             TransferProgress::Accepted => {
                 tell(json!({ "event": "agreed", "have": self.have() }), "takes it");
             }
+            TransferProgress::Begun { entry, from } => _ = came.begun.insert(entry, (from, 0)),
+            TransferProgress::Bytes { entry, so_far } => {
+                if let Some((from, left)) = came.begun.get_mut(&entry) {
+                    let now = so_far.saturating_sub(*from).max(*left);
+                    self.sent.fetch_add(now - std::mem::replace(left, now), Ordering::Relaxed);
+                }
+            }
             TransferProgress::There(file) => {
-                self.sent.fetch_add(file.carried, Ordering::Relaxed);
+                let (_, left) = came.begun.remove(&file.entry).unwrap_or_default();
+                self.sent.fetch_add(file.carried.saturating_sub(left), Ordering::Relaxed);
                 came.carried += file.carried;
             }
             TransferProgress::Lacks(file) => came.lacking.push(file),
-            TransferProgress::Offered
-            | TransferProgress::Begun { .. }
-            | TransferProgress::Bytes { .. } => {}
+            TransferProgress::Offered => {}
         }
         false
     }
@@ -339,7 +349,7 @@ impl GivenOffer {
         tell: impl Fn(Value, &str),
     ) {
         match outcome {
-            Ok(CameToIt { carried, lacking }) => {
+            Ok(CameToIt { carried, lacking, .. }) => {
                 let new = self.fates.has(visitor, receiver, (lacking, carried));
                 let have = self.have();
                 let once_more = if new { "" } else { "; it had it before" };

@@ -183,7 +183,7 @@ impl Taking<'_> {
         if let Err(why) = inbox.suits(guest.entries()) {
             return Err(Failure::new(
                 Exit::Failed,
-                format!("{} was not taken: {}", Shown(&title), Shown(&why)),
+                format!("nothing was taken of {}: {}", Shown(&title), Shown(&why)),
             ));
         }
         let inbox = self.fits(inbox, guest, &title).await?;
@@ -286,7 +286,7 @@ impl Taking<'_> {
         });
         let (inbox, room) = looking.await.map_err(|e| Failure::new(Exit::Failed, e.to_string()))?;
         let Err(NoRoom { why, next }) = room else { return Ok(inbox) };
-        let what = format!("{} from {} was not taken: {why}", Shown(title), guest.peer());
+        let what = format!("nothing was taken of {} from {}: {why}", Shown(title), guest.peer());
         Err(Failure::new(Exit::Disk, what).next(next))
     }
 
@@ -294,7 +294,10 @@ impl Taking<'_> {
     async fn agreed(&self, guest: &Guest, title: &str) -> Result<(), Failure> {
         let peer = guest.peer();
         let not = |exit, why: &str| {
-            Err(Failure::new(exit, format!("{} from {peer} was not taken{why}", Shown(title))))
+            Err(Failure::new(
+                exit,
+                format!("nothing was taken of {} from {peer}{why}", Shown(title)),
+            ))
         };
         let Some(person) = &self.person else { return Ok(()) };
         let question = format!("{}take it?", offered(guest.entries(), peer));

@@ -21,7 +21,7 @@ impl Receiver {
     ) -> Result<Option<TakeEnd>, Failure> {
         let Some(person) = &self.person else { return Ok(None) };
         let sender = self.sender(transfer);
-        let not = |why: &str| format!("{} from {sender} was not taken{why}", Shown(title));
+        let not = |why: &str| format!("nothing was taken of {} from {sender}{why}", Shown(title));
         let asked = self.questions.open.one();
         self.reporter.fact(&sender.placed("from", json!({ "event": "asking", "name": title })));
         let question = format!("{}take it?", offered(entries, &sender));

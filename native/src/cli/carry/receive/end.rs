@@ -18,6 +18,8 @@ use crate::cli::carry::seats::SenderSeat;
 use crate::exit::{Exit, Failure};
 use crate::progress::{count, length};
 
+/// How long senders may take to hear that the user has stopped it: with the goodbye a second.
+const TOLD: Duration = Duration::from_millis(600);
 /// How long to wait for the last acknowledgements when all has arrived.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 /// How long the sender of a transfer that is not whole may take to come again.
@@ -84,8 +86,8 @@ impl Receiver {
         let why = "the sender serves another receiver with the number of this one";
         let fact = json!({ "event": "waiting", "why": why });
         let sentence = format!(
-            "{why}: the same command runs twice, or on machines that are copies of one; this one \
-             waits until the other is done"
+            "{why}: the same command runs twice or on machines that are copies of one, or was \
+             ended a moment ago; this one waits until the other is done, or silent for 7 s"
         );
         self.reporter.tell(&fact, &sentence);
     }
@@ -217,7 +219,7 @@ impl Receiver {
             }
         };
         // A sender that is gone does not hear it.
-        let _ = tokio::time::timeout(GOODBYE, told).await;
+        let _ = tokio::time::timeout(TOLD, told).await;
         if asked + under_way == 1 && ended.len() == 1 {
             return ended.pop().map_or(Ok(()), Err);
         }
