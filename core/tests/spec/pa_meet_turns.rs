@@ -272,3 +272,27 @@ fn pa_10_a_listener_may_meet_more_callers_than_an_address_may_take_seats() {
         place.run(Duration::from_millis(100));
     }
 }
+
+/// A place remembers for a bounded time whose seat is free between two callers, and that a
+/// listener wants no more of them.
+#[test]
+fn pa_10_what_a_place_knows_of_a_listener_that_has_left_is_forgotten() {
+    let mut place = place();
+    let other: SocketAddr = ([192, 0, 2, 66], 9_000).into();
+    sit(&mut place, servent(0), MeetSide::Listener, 100);
+    sit(&mut place, visitor(0), MeetSide::Caller, 200);
+    place.tell(visitor(0), MeetPacket::Heard { nonce: 200 });
+    place.tell(servent(0), MeetPacket::Heard { nonce: 100 });
+    place.run(Duration::from_millis(4_900));
+    assert!(is_taken(&sit(&mut place, other, MeetSide::Listener, 300)));
+    place.run(Duration::from_secs(2));
+    assert!(!is_taken(&sit(&mut place, other, MeetSide::Listener, 300)));
+
+    place.tell(other, MeetPacket::Over { nonce: 300, meeting: MEETING, proof: 8 });
+    let mut is_told = |after| {
+        place.run(Duration::from_secs(after));
+        let told = sit(&mut place, visitor(0), MeetSide::Caller, 201);
+        told.iter().any(|(_, packet)| matches!(packet, MeetPacket::Ended { .. }))
+    };
+    assert!(is_told(298) && !is_told(2));
+}

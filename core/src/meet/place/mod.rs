@@ -1,11 +1,10 @@
 //! The meeting place: a servent that both sides of a meeting can reach.
 
 mod counters;
-mod freed;
-mod over;
 mod owners;
 mod queue;
 mod rate;
+mod recent;
 mod relay;
 mod replies;
 mod seats;
@@ -13,17 +12,17 @@ mod turns;
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use core::hash::{BuildHasher as _, Hasher as _};
-use core::net::SocketAddr;
+use core::net::{IpAddr, SocketAddr};
 
 pub use self::counters::PlaceCounters;
-use self::freed::FreedSeats;
-use self::over::EndedMeetings;
 use self::owners::SeatOwners;
 use self::queue::DatagramBatch;
+use self::recent::RecentMeetings;
 use self::relay::{RelayTraffic, RelayedVisitor, Relays};
 use self::replies::ReplyLimit;
 use self::seats::{Meeting, MeetingSeat};
 use self::turns::VisitorTurns;
+use super::door::visitor_owner;
 use super::{Config, Event};
 use crate::address::hash_ip;
 use crate::engine::{Engine, Fx, FxOf, earlier};
@@ -34,6 +33,12 @@ use crate::wire::meet::{Introduction, MeetPacket, MeetRefusal, MeetSide, Meeting
 
 /// How long a cookie is good, at least; at most twice as long.
 const EPOCH: Duration = Duration::from_secs(30);
+/// How long is remembered that a listener wants no more callers: a receiver waits so long for
+/// its sender to come again. Where it is forgotten before, callers wait for nothing.
+const ENDED_LASTS: Duration = Duration::from_secs(300);
+/// How long a listener that meets one caller after the other may take to come again: one that
+/// was introduced to a stranger that does not know the code waits two seconds.
+const FREED_LASTS: Duration = Duration::from_secs(5);
 
 /// Something that happens at a place.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,8 +90,12 @@ pub struct MeetPlace {
     /// Whose turn it is in meetings that have many callers.
     turns: VisitorTurns,
     relays: Relays,
-    ended: EndedMeetings,
-    freed: FreedSeats,
+    /// Listeners that want no more callers, and what they have said: they prove it to those that
+    /// know the code's first words.
+    ended: RecentMeetings<u64>,
+    /// Seats that are free between two callers of a listener, and its owner: no other may take
+    /// such a seat.
+    freed: RecentMeetings<IpAddr>,
     counters: PlaceCounters,
     closed: bool,
 }
@@ -105,8 +114,8 @@ impl MeetPlace {
             agenda: BTreeSet::new(),
             owners: SeatOwners::new(),
             turns: VisitorTurns::default(),
-            ended: EndedMeetings::default(),
-            freed: FreedSeats::default(),
+            ended: RecentMeetings::new(ENDED_LASTS),
+            freed: RecentMeetings::new(FREED_LASTS),
             counters: PlaceCounters::default(),
             closed: false,
         }
@@ -188,9 +197,7 @@ impl MeetPlace {
                 }
             }
             MeetPacket::Leave { nonce, meeting, side } => {
-                let seated = self.meetings.get(&meeting).and_then(|it| it.seat(side));
-                // Its number is known to itself and to us alone.
-                if seated.is_some_and(|seat| seat.nonce == nonce && seat.at == from) {
+                if self.has_seat((meeting, side), (from, nonce)) {
                     self.vacate(meeting, side, false, fx);
                 }
                 // Its seat may be forgotten long since, or be one of another visit.
@@ -198,8 +205,7 @@ impl MeetPlace {
             }
             MeetPacket::Over { nonce, meeting, proof } => {
                 let listener = MeetSide::Listener;
-                let seated = self.meetings.get(&meeting).and_then(|it| it.seat(listener));
-                if seated.is_some_and(|seat| seat.nonce == nonce && seat.at == from) {
+                if self.has_seat((meeting, listener), (from, nonce)) {
                     self.vacate(meeting, listener, false, fx);
                     self.ended.add(now, meeting, proof);
                 }
@@ -223,6 +229,12 @@ impl MeetPlace {
         }
     }
 
+    /// True when a visitor has that seat: its number is known to itself and to us alone.
+    fn has_seat(&self, (id, side): (MeetingId, MeetSide), (at, nonce): (SocketAddr, u64)) -> bool {
+        let seat = self.meetings.get(&id).and_then(|meeting| meeting.seat(side));
+        seat.is_some_and(|seat| (seat.at, seat.nonce) == (at, nonce))
+    }
+
     fn answer_registration(
         &mut self,
         now: Instant,
@@ -230,10 +242,8 @@ impl MeetPlace {
         (it, bytes): (Registration, u32),
         fx: &mut PlaceEffects,
     ) {
-        let seat = self.meetings.get(&it.meeting).and_then(|meeting| meeting.seat(it.side));
-        // Its number is known to itself and to us alone: one whose cookie has expired is no
-        // stranger.
-        let renews = seat.is_some_and(|seat| seat.nonce == it.nonce && seat.at == from);
+        // One whose cookie has expired is no stranger.
+        let renews = self.has_seat((it.meeting, it.side), (from, it.nonce));
         let is_good = self.has_given(now, from, it.cookie);
         if !is_good && !renews {
             self.answer_stranger(now, from, it.nonce, fx);
@@ -257,7 +267,7 @@ impl MeetPlace {
         let seat = self.meetings.get(&id).and_then(|meeting| meeting.seat(side));
         let keeps = seat.is_some_and(|seat| seat.nonce == nonce);
         if side == MeetSide::Caller
-            && let Some(proof) = self.ended.proof(now, id)
+            && let Some(proof) = self.ended.get(now, id)
         {
             // A caller that cannot check it waits like any other.
             fx.output(PlaceOutput::Packet { to: from, packet: MeetPacket::Ended { nonce, proof } });
@@ -313,8 +323,9 @@ impl MeetPlace {
         // it is forgotten. The number shows who it is until the other side was told it.
         let known = |seat: &MeetingSeat| seat.nonce == it.nonce && seat.introduced_to == 0;
         let calls = it.side == MeetSide::Caller;
-        let returns = !calls && self.freed.is_of(now, it.meeting, from);
-        if !calls && seat.is_none() && !returns && self.freed.has(now, it.meeting) {
+        let freed = self.freed.get(now, it.meeting).filter(|_| !calls);
+        let returns = freed == Some(visitor_owner(from.ip()));
+        if seat.is_none() && freed.is_some() && !returns {
             return Some(MeetRefusal::Taken);
         }
         let waits = |seat: &MeetingSeat| calls && seat.is_kept(now, &self.config);
@@ -477,7 +488,7 @@ impl MeetPlace {
     fn free(&mut self, now: Instant, (id, side): (MeetingId, MeetSide), fx: &mut PlaceEffects) {
         let seat = self.meetings.get(&id).and_then(|meeting| meeting.seat(side));
         if let Some(seat) = seat.filter(|_| side == MeetSide::Listener) {
-            self.freed.add(now, id, seat.at);
+            self.freed.add(now, id, visitor_owner(seat.at.ip()));
         }
         self.vacate(id, side, false, fx);
     }
