@@ -182,6 +182,7 @@ mod tests {
         assert_eq!(steady(ms(0)).smoothed(), Duration::from_micros(1));
         assert_eq!(steady(Duration::from_secs(7_200)).smoothed(), Duration::from_secs(3_600));
     }
+
     #[test]
     fn a_delay_that_a_peer_declares_makes_no_trip_shorter_than_the_shortest() {
         let ms = Duration::from_millis;

@@ -195,33 +195,17 @@ impl SenderEntry {
         }
         self.state.touch(cx, self.conn, Side::Sender);
         self.bytes += payload.len() as u64;
-        let sent_at = Instant::ZERO;
+        let slot = |payload, continues, more| {
+            let (sent_at, sends, lost) = (Instant::ZERO, 0, false);
+            Slot { payload, sent_at, sends, lost, order, continues, more }
+        };
         if parts == 1 {
-            let (continues, more) = (false, false);
-            self.window.push_back(Slot {
-                payload,
-                sent_at,
-                sends: 0,
-                lost: false,
-                order,
-                continues,
-                more,
-            });
-            return;
+            return self.window.push_back(slot(payload, false, false));
         }
         for from in (0..payload.len()).step_by(part) {
             let to = payload.len().min(from + part);
             let (continues, more) = (from > 0, to < payload.len());
-            let payload = payload.slice(from..to);
-            self.window.push_back(Slot {
-                payload,
-                sent_at,
-                sends: 0,
-                lost: false,
-                order,
-                continues,
-                more,
-            });
+            self.window.push_back(slot(payload.slice(from..to), continues, more));
         }
     }
 
