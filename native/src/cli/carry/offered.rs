@@ -41,6 +41,11 @@ pub(crate) fn room(
     })
 }
 
+/// That an offer was refused, for the user of the receiver; `why` follows at once.
+pub(crate) fn not_taken(title: &str, sender: impl Display, why: &str) -> String {
+    format!("nothing was taken of {} from {sender}{why}", Shown(title))
+}
+
 /// The offer, as shown to the user.
 pub(crate) fn offered(entries: &[OfferEntry], sender: impl Display) -> String {
     let (files, size) = total(entries);

@@ -25,7 +25,7 @@ use tokio::task::JoinSet;
 use self::end::AwaitedSender;
 use super::code::CodeArgs;
 use super::many::{Taking, take};
-use super::offered::{NoRoom, room};
+use super::offered::{NoRoom, not_taken, room};
 use super::other_side::{OtherSide, RelayPlace};
 use super::questions::{Counted, One, Questions};
 use super::receive_door::{ReceiveDoor, ReceiveMeeting, door, door_of_meeting, wrong_link};
@@ -459,8 +459,7 @@ impl Receiver {
         let inbox = inbox.limited(self.quota.clone());
         if let Err(why) = inbox.suits(&entries) {
             transfer.refuse(&why).await;
-            let what =
-                format!("nothing was taken of {} from {sender}: {}", Shown(&title), Shown(&why));
+            let what = not_taken(&title, &sender, &format!(": {}", Shown(&why)));
             return Err(Failure::new(Exit::Failed, what));
         }
         let inbox = self.fits(inbox, &transfer, &entries, &title).await?;
@@ -556,8 +555,7 @@ impl Receiver {
         let (inbox, room) = looking.await.map_err(|e| Failure::new(Exit::Failed, e.to_string()))?;
         let Err(NoRoom { why, next }) = room else { return Ok(inbox) };
         transfer.refuse_full(&why).await;
-        let what =
-            format!("nothing was taken of {} from {}: {why}", Shown(title), self.sender(transfer));
+        let what = not_taken(title, self.sender(transfer), &format!(": {why}"));
         Err(Failure::new(Exit::Disk, what).next(next))
     }
 }

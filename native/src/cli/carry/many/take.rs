@@ -17,7 +17,7 @@ use servent::transfer::{
 use servent::unicast::EndpointOptions;
 use servent_core::text::Shown;
 
-use super::super::offered::{NoRoom, offered, room};
+use super::super::offered::{NoRoom, not_taken, offered, room};
 use super::super::tally::{files_beside, incomplete, lacking_fact};
 use super::super::unicast::title;
 use super::{failed, parcels};
@@ -286,19 +286,14 @@ impl Taking<'_> {
         });
         let (inbox, room) = looking.await.map_err(|e| Failure::new(Exit::Failed, e.to_string()))?;
         let Err(NoRoom { why, next }) = room else { return Ok(inbox) };
-        let what = format!("nothing was taken of {} from {}: {why}", Shown(title), guest.peer());
+        let what = not_taken(title, guest.peer(), &format!(": {why}"));
         Err(Failure::new(Exit::Disk, what).next(next))
     }
 
     /// Shows what is offered and asks the user, if there is one to ask.
     async fn agreed(&self, guest: &Guest, title: &str) -> Result<(), Failure> {
         let peer = guest.peer();
-        let not = |exit, why: &str| {
-            Err(Failure::new(
-                exit,
-                format!("nothing was taken of {} from {peer}{why}", Shown(title)),
-            ))
-        };
+        let not = |exit, why: &str| Err(Failure::new(exit, not_taken(title, peer, why)));
         let Some(person) = &self.person else { return Ok(()) };
         let question = format!("{}take it?", offered(guest.entries(), peer));
         tokio::select! {

@@ -5,7 +5,7 @@ use servent::transfer::{OfferEntry, OfferedTransfer};
 use servent_core::text::Shown;
 
 use super::Receiver;
-use crate::cli::carry::offered::offered;
+use crate::cli::carry::offered::{not_taken, offered};
 use crate::cli::carry::receive_failed::{TakeEnd, exit_of};
 use crate::cli::finding::via::enough;
 use crate::exit::{Exit, Failure};
@@ -21,7 +21,7 @@ impl Receiver {
     ) -> Result<Option<TakeEnd>, Failure> {
         let Some(person) = &self.person else { return Ok(None) };
         let sender = self.sender(transfer);
-        let not = |why: &str| format!("nothing was taken of {} from {sender}{why}", Shown(title));
+        let not = |why: &str| not_taken(title, &sender, why);
         let asked = self.questions.open.one();
         self.reporter.fact(&sender.placed("from", json!({ "event": "asking", "name": title })));
         let question = format!("{}take it?", offered(entries, &sender));
